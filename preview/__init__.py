@@ -1,0 +1,63 @@
+"""The observation: pinned tables, sealed execution, recorded rows (contract 4, 5, 6).
+
+The public names are imported when they are first used, so that a process which needs one of
+them does not load the others.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from preview.capture import to_arrow
+    from preview.errors import (
+        PinMismatch,
+        PreviewError,
+        RecorderClosed,
+        RecorderFailed,
+        SourceError,
+        StatementFailed,
+        StatementKilled,
+        StatementRefused,
+        StatementTimedOut,
+        TargetError,
+    )
+    from preview.recorder import Recorder
+    from preview.snapshot import CsvOptions, Snapshot, open_snapshot, pin
+
+__all__ = [
+    "CsvOptions",
+    "PinMismatch",
+    "PreviewError",
+    "Recorder",
+    "RecorderClosed",
+    "RecorderFailed",
+    "Snapshot",
+    "SourceError",
+    "StatementFailed",
+    "StatementKilled",
+    "StatementRefused",
+    "StatementTimedOut",
+    "TargetError",
+    "open_snapshot",
+    "pin",
+    "to_arrow",
+]
+
+_HOMES = {
+    "CsvOptions": "snapshot",
+    "Recorder": "recorder",
+    "Snapshot": "snapshot",
+    "open_snapshot": "snapshot",
+    "pin": "snapshot",
+    "to_arrow": "capture",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
