@@ -1,0 +1,77 @@
+# Every target does its own set-up: only make and Python (3.11 or newer) need to be there.
+#   make PYTHON=python3.13 …     to choose the interpreter
+
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+
+VENV := .venv
+BIN := $(VENV)/bin/python
+PIP := $(BIN) -m pip --disable-pip-version-check --no-input -qq
+LOCKED := $(VENV)/locked
+INSTALLED := $(VENV)/installed
+
+# A half-made environment, one whose interpreter is gone, or one that came from elsewhere is remade.
+ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/null),$(CURDIR) runs)
+.PHONY: $(LOCKED)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lock format bench fuzz clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
+
+demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
+	@$(BIN) examples/demo.py
+
+test: $(INSTALLED) ## run the tests, with branch coverage of the decision
+	@$(BIN) -m pytest --cov --cov-report=
+	@$(BIN) -m coverage report --omit=eligibility/cli.py --fail-under=100
+	@$(BIN) -m coverage report --include=eligibility/cli.py --fail-under=90
+
+check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
+	$(BIN) -m ruff format --check --quiet
+	$(BIN) -m ruff check --quiet
+	$(BIN) -m mypy
+	$(VENV)/bin/lint-imports
+	@$(MAKE) --no-print-directory test
+
+format: $(INSTALLED) ## rewrite the code in the project's format
+	@$(BIN) -m ruff check --fix --quiet
+	@$(BIN) -m ruff format --quiet
+
+bench: $(INSTALLED) ## measure; results go to the terminal
+	@$(BIN) -m benchmarks
+
+fuzz: $(INSTALLED) ## search for a wrong label until stopped or SECONDS=n are over
+	@$(BIN) -m benchmarks.fuzz $(SECONDS)
+
+lock: .uv/made ## write requirements.lock anew from pyproject.toml
+	@.uv/bin/uv pip compile pyproject.toml --group all --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet \
+	    --output-file requirements.lock
+
+clean: ## remove all that make made
+	rm -rf $(VENV) .uv .demo build *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache \
+	    .import_linter_cache .hypothesis mutants
+
+$(LOCKED): requirements.lock
+	@command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON); install Python 3.11 or newer" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "make: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.11" >&2; exit 1; }
+	@rm -rf $(VENV)
+	@"$(PYTHON)" -m venv $(VENV) || { \
+	    echo "make: $(PYTHON) cannot make a virtual environment (on Debian: install python3-venv)" >&2; exit 1; }
+	@echo "installing the locked dependencies into $(VENV)"
+	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@printf '%s\n' "$(CURDIR)" > $@
+
+$(INSTALLED): $(LOCKED) pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.uv/made: Makefile
+	@rm -rf .uv
+	@"$(PYTHON)" -m venv .uv
+	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@
