@@ -33,7 +33,7 @@ check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
 	$(BIN) -m ruff format --check --quiet
 	$(BIN) -m ruff check --quiet
 	$(BIN) -m mypy
-	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test
 
 format: $(INSTALLED) ## rewrite the code in the project's format
@@ -48,7 +48,7 @@ fuzz: $(INSTALLED) ## search for a wrong label until stopped or SECONDS=n are ov
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
 	@.uv/bin/uv pip compile pyproject.toml --group all --universal --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet \
+	    --generate-hashes --no-annotate --no-header --quiet \
 	    --output-file requirements.lock
 
 clean: ## remove all that make made
