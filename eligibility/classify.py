@@ -1,0 +1,128 @@
+"""Statement + schema (+ engine reading) → verdicts: statement, reading and rules in a row.
+
+Invariants
+  C1  Total: any text, any schema, any engine reading gives `Verdicts`.
+  C2  The verdict does not depend on how deep the caller's stack is (contract 10): what meets the
+      end of the stack is decided once more on a fresh one, and that result counts.
+"""
+
+import hashlib
+import threading
+from typing import Literal
+
+from eligibility.evidence import (
+    EngineAnswer,
+    EngineReading,
+    Filter,
+    Schema,
+    SelectionFlags,
+    Verdicts,
+)
+from eligibility.reading import TextReading, read
+from eligibility.reasons import Reason
+from eligibility.rules import Decision, decide
+from eligibility.shape import DirectColumn, Selection, unstatable_reasons
+from eligibility.statement import problems
+from eligibility.wording import filter_text
+
+EngineSaid = EngineReading | Literal["refused", "failed"] | None
+_ENGINE_REASONS = {"refused": Reason.ENGINE_REFUSED, "failed": Reason.ENGINE_FAILED}
+
+
+def classify(
+    statement: str,
+    schema: Schema,
+    engine: EngineSaid = None,
+) -> Verdicts:
+    """Decide which outputs of a statement may be stated, and under what label (contract 2, 3).
+
+    Args:
+        statement: SQL text as it was written, of any length.
+        schema: the pinned tables.
+        engine: what the engine's bound plan says; `refused` or `failed` where there is no plan;
+            None where the engine is not asked: the answer is then what the text *could* supply.
+
+    Returns:
+        The verdicts; never raises.
+    """
+    try:
+        return _decided(statement, schema, engine)
+    except RecursionError:
+        return _on_fresh_stack(statement, schema, engine)
+
+
+def _decided(statement: str, schema: Schema, engine: EngineSaid) -> Verdicts:
+    found = problems(statement)
+    reading = TextReading(reasons=found) if found else read(statement)
+    return _verdicts(statement, schema, engine, reading)
+
+
+def _on_fresh_stack(statement: str, schema: Schema, engine: EngineSaid) -> Verdicts:
+    """Decide once more where the whole stack is free; that result counts (C2)."""
+    result: list[Verdicts] = []
+
+    def again() -> None:
+        try:
+            result.append(_decided(statement, schema, engine))
+        except RecursionError:
+            nested = TextReading(reasons=(Reason.TOO_NESTED,))
+            result.append(_verdicts(statement, schema, engine, nested))
+
+    thread = threading.Thread(target=again)
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextReading) -> Verdicts:
+    asked = _ENGINE_REASONS[engine] if isinstance(engine, str) else engine
+    decision = decide(reading, schema, asked)
+    shape = decision.shape
+    selection = reading.selection
+    return Verdicts(
+        statement_sha256=hashlib.sha256(statement.encode(errors="surrogatepass")).hexdigest(),
+        engine=_answer(engine, decision),
+        reasons=decision.reasons,
+        outputs=decision.outputs,
+        filter=_filter(reading, schema, decision),
+        groups=tuple(
+            key.column for key in (shape.groups if shape else ()) if isinstance(key, DirectColumn)
+        ),
+        selection=_flags(selection),
+    )
+
+
+def _answer(engine: EngineSaid, decision: Decision) -> EngineAnswer:
+    if engine is None:
+        return "not-asked"
+    if isinstance(engine, str):
+        return engine
+    return "disagrees" if decision.disagrees else "agrees"
+
+
+def _filter(reading: TextReading, schema: Schema, decision: Decision) -> Filter:
+    if reading.filter is None:
+        return Filter(kind="none")
+    predicate = decision.shape.filter if decision.shape else None
+    if (
+        predicate is None
+        or decision.shape is None
+        or not decision.filter_agrees
+        or any(unstatable_reasons(predicate))
+    ):
+        return Filter(kind="not-stated")
+    return Filter(
+        kind="stated",
+        predicate=predicate,
+        text=filter_text(predicate, decision.shape.table, schema),
+    )
+
+
+def _flags(selection: Selection) -> SelectionFlags:
+    return SelectionFlags(
+        having=selection.having,
+        distinct=selection.distinct,
+        order_by=selection.order_by,
+        limit=selection.limit is not None,
+        offset=selection.offset is not None,
+    )

@@ -1,0 +1,187 @@
+"""Which literals denote exactly one value of a column's type, and that value's canonical text.
+
+DuckDB casts a literal to the type of what it is compared with, and rounds, truncates or drops
+what does not fit. So only the forms of contract 2's table are exact; all else gives None.
+
+Invariants
+  L1  `exact` gives a text only for a literal that DuckDB's own cast maps to that very value.
+  L2  Equal values of one type have one canonical text.
+"""
+
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from eligibility.evidence import Column
+from eligibility.types import (
+    FLOAT_DIGITS,
+    FRACTION_DIGITS,
+    INTEGER_RANGES,
+    decimal_size,
+    type_class,
+)
+from eligibility.unicode import exact_text
+
+# How a literal is written: `text` is a bare string, the others name a type before or around it.
+LiteralForm = Literal["text", "number", "boolean"] | str
+
+_NUMERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,9}))?")
+_OFFSET = re.compile(r"(?:Z|([+-])(0[0-9]|1[0-5])(?::?([0-5][0-9]))?)")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# TIMESTAMP_NS counts nanoseconds in 64 bits: whole years that surely fit.
+_NANOSECOND_YEARS = range(1678, 2262)
+NUMERAL_DIGITS_MAX = 40
+
+
+def exact(column: Column, form: LiteralForm, text: str) -> str | None:
+    """Give the canonical text of the one value that a literal denotes (contract 2, table).
+
+    Args:
+        column: the column that the literal is compared with.
+        form: `text` for a bare string, `number` for a bare numeral, `boolean`, or the base type
+            that a typed literal or an equal cast of a string names.
+        text: the literal's text without quotes; `true` or `false` for a Boolean.
+
+    Returns:
+        The canonical text of one value of the column's type, or None where the form is not exact.
+    """
+    match type_class(column.type):
+        case "text":
+            return text if form in ("text", column.type) and exact_text(text) else None
+        case "integer" | "decimal":
+            return _number(column.type, form, text)
+        case "float":
+            return _float(column.type, form, text)
+        case "boolean":
+            return text if form == "boolean" else None
+        case "date":
+            return _day(text) if form in ("text", "DATE") else None
+        case "timestamp" | "timestamptz":
+            return _instant(column.type, form, text)
+        case "time":
+            return _time(text, column.type) if form in ("text", column.type) else None
+        case "enum":
+            return text if form == "text" and text in (column.members or ()) else None
+        case "uuid":
+            return text if form in ("text", "UUID") and _UUID.fullmatch(text) else None
+        case _:
+            return None
+
+
+def canonical_number(value: Decimal) -> str:
+    """Write a number without exponent, trailing zeros or negative zero (L2)."""
+    plain = format(value, "f")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    return "0" if plain in ("-0", "") else plain
+
+
+def fits(base: str, value: Decimal) -> bool:
+    """Say whether a number is a value of an integer or decimal type, without rounding."""
+    plain = canonical_number(value)
+    whole, _, fraction = plain.lstrip("-").partition(".")
+    if base in INTEGER_RANGES:
+        low, high = INTEGER_RANGES[base]
+        return not fraction and len(whole) <= NUMERAL_DIGITS_MAX and low <= int(plain) <= high
+    size = decimal_size(base)
+    if size is None:
+        return False
+    width, scale = size
+    return len(fraction) <= scale and len(whole.lstrip("0")) <= width - scale
+
+
+def _number(base: str, form: LiteralForm, text: str) -> str | None:
+    if form not in ("number", "text") or not _NUMERAL.fullmatch(text):
+        return None
+    value = Decimal(text)
+    return canonical_number(value) if fits(base, value) else None
+
+
+def _float(base: str, form: LiteralForm, text: str) -> str | None:
+    # A FLOAT column beside a numeral with exponent is itself cast to DOUBLE: not exact.
+    allowed = _FLOAT if base == "DOUBLE" else _NUMERAL
+    if form != "number" or not allowed.fullmatch(text):
+        return None
+    digits = re.split("[eE]", text)[0].lstrip("-").replace(".", "").strip("0")
+    value = Decimal(text)
+    if len(digits) > FLOAT_DIGITS[base]:
+        return None
+    # Within the normal range of the type, so that nothing overflows or is flushed to zero.
+    if digits and not (-37 if base == "FLOAT" else -307) <= value.adjusted() <= (
+        37 if base == "FLOAT" else 307
+    ):
+        return None
+    return canonical_number(value)
+
+
+def _day(text: str) -> str | None:
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        return None
+    return text
+
+
+def _clock(text: str, digits_max: int) -> str | None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    fraction = (match[4] or "").rstrip("0")
+    if len(fraction) > digits_max:
+        return None
+    return f"{match[1]}:{match[2]}:{match[3]}" + (f".{fraction}" if fraction else "")
+
+
+def _time(text: str, base: str) -> str | None:
+    return _clock(text, FRACTION_DIGITS[base])
+
+
+def _instant(base: str, form: LiteralForm, text: str) -> str | None:
+    zoned = type_class(base) == "timestamptz"
+    digits = FRACTION_DIGITS[base]
+    if form == "DATE":
+        day, clock, offset = _day(text), "00:00:00", ""
+        if zoned:
+            return None
+    elif form == "text" or form == base or (form == "TIMESTAMP" and not zoned):
+        # A cast to TIMESTAMP on the way keeps microseconds only.
+        digits = min(digits, FRACTION_DIGITS.get(form, digits))
+        day, clock, offset = _split(text, digits)
+    else:
+        return None
+    if day is None or clock is None or bool(offset) != zoned:
+        return None
+    if base in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") and int(day[:4]) not in _NANOSECOND_YEARS:
+        return None
+    return _to_utc(day, clock, offset) if zoned else f"{day} {clock}"
+
+
+def _split(text: str, digits_max: int) -> tuple[str | None, str | None, str]:
+    day, rest = _day(text[:10]), text[10:]
+    if not rest:
+        return day, "00:00:00", ""
+    match = re.fullmatch(r" ([0-9:.]+)(.*)", rest, re.DOTALL)
+    if match is None or (match[2] and not _OFFSET.fullmatch(match[2])):
+        return None, None, ""
+    return day, _clock(match[1], digits_max), match[2]
+
+
+def _to_utc(day: str, clock: str, offset: str) -> str | None:
+    """Give the same instant in UTC, as DuckDB prints it under TimeZone UTC."""
+    match = _OFFSET.fullmatch(offset)
+    assert match is not None  # `_split` lets no other offset through
+    minutes = int(match[2] or 0) * 60 + int(match[3] or 0)
+    total = int(clock[:2]) * 60 + int(clock[3:5]) - (minutes if match[1] == "+" else -minutes)
+    days, minute = divmod(total, 24 * 60)
+    try:
+        shifted = date.fromordinal(date.fromisoformat(day).toordinal() + days)
+    except (ValueError, OverflowError):
+        return None
+    return f"{shifted.isoformat()} {minute // 60:02}:{minute % 60:02}{clock[5:]}+00"

@@ -1,0 +1,713 @@
+"""Checked text → what sqlglot's tree says of it; the only file that sees a tree (contract 3).
+
+Invariants
+  D1  Every node on the path to an output, the source, a group key or a filter is on an allow-list
+      together with each of its non-empty arguments; anything else is named as what it is, or as
+      `construct-unknown`.
+  D2  Inside an opaque expression only the deny-list of D3 is looked for.
+  D3  A query, window, set operation, table function, sample, `COLUMNS`, a star out of place:
+      found anywhere, each withholds the whole statement.
+  D4  Nothing here knows a schema: names stay as written, literals stay text.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from eligibility.reasons import Reason, in_order
+from eligibility.shape import Calculation, Operator, Selection
+
+# The largest number that canonical JSON keeps (RFC 8785).
+COUNT_MAX = 2**53 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column as written: its name, and its qualifier if it has one."""
+
+    name: str
+    qualifier: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated:
+    """One of the five calculations; `argument` is None for `COUNT(*)`."""
+
+    calculation: Calculation
+    argument: Ref | None
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """A bare star, alone in the select list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Anything else, as what it was found to be."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A group key written as the number of an output, counted from 1."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A literal as written; `form` as in `literal.exact`."""
+
+    form: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`left operator right`, as written."""
+
+    left: "Ref | Raw"
+    operator: Operator
+    right: "Ref | Raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`column IN (…)`."""
+
+    column: Ref
+    values: tuple[Raw, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nullness:
+    """`column IS NULL`."""
+
+    column: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """`column LIKE pattern`; ILIKE where `fold`."""
+
+    column: Ref
+    pattern: Raw
+    fold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """`NOT member`."""
+
+    member: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Conditions joined by AND or by OR."""
+
+    kind: Literal["and", "or"]
+    members: "tuple[Condition, ...]"
+
+
+Condition = Ref | Compared | Listed | Nullness | Matched | Negated | Joined | Found
+OutputReading = Ref | Calculated | Star | Found
+KeyReading = Ref | Position | Found
+
+
+@dataclass(frozen=True, slots=True)
+class TextReading:
+    """What the text says.
+
+    Attributes:
+        reasons: why the whole statement is withheld; the rest may then be empty.
+        source: one to three name parts as written.
+        alias: of the table, or None.
+        outputs: (name, what it is made of), by position.
+        filter: the WHERE clause, or None where there is none.
+        keys: the group keys as written; None for GROUP BY ALL; empty for none.
+        selection: the other clauses.
+    """
+
+    reasons: tuple[Reason, ...] = ()
+    source: tuple[str, ...] = ()
+    alias: str | None = None
+    outputs: tuple[tuple[str, OutputReading], ...] = ()
+    filter: Condition | None = None
+    keys: tuple[KeyReading, ...] | None = ()
+    selection: Selection = Selection()
+
+
+class _Dialect(DuckDB):
+    """DuckDB 2.0, which takes backticks as identifier quotes too."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        IDENTIFIERS = ['"', "`"]
+
+
+_DIALECT = _Dialect()
+
+
+def read(statement: str) -> TextReading:
+    """Read a checked statement (contract 2 and 3).
+
+    Args:
+        statement: text that `statement.problems` found nothing against.
+
+    Returns:
+        The reading.
+
+    Raises:
+        RecursionError: where the statement is nested deeper than the stack that is left; the
+            caller reads once more on a fresh one.
+    """
+    try:
+        tokens = _DIALECT.tokenize(statement)
+        if _has_unreadable_token(tokens):
+            return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
+        trees = _DIALECT.parser().parse(tokens, statement)
+    except (ParseError, TokenError, SqlglotError):
+        return TextReading(reasons=(Reason.NOT_SQL,))
+    statements = [
+        tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)
+    ]
+    if not statements:
+        return TextReading(reasons=(Reason.NO_STATEMENT,))
+    if len(statements) > 1:
+        return TextReading(reasons=(Reason.SEVERAL_STATEMENTS,))
+    root = statements[0]
+    reasons = set(_anywhere(root))
+    if not isinstance(root, exp.Select):
+        reasons.add(_root_reason(root))
+        return TextReading(reasons=in_order(reasons))
+    return _select(root, reasons)
+
+
+# --- tokens -------------------------------------------------------------------------------------
+
+# What may end an operand, so that a plus behind it stands between two.
+_OPERAND_ENDS = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.NUMBER,
+    TokenType.STRING,
+    TokenType.R_PAREN,
+    TokenType.R_BRACKET,
+    TokenType.R_BRACE,
+}
+# Words behind which an operand starts; every other word may itself be a column's name.
+_OPERAND_STARTERS = frozenset(
+    """ALL AND AS ASC BETWEEN BY CASE DESC DISTINCT ELSE ESCAPE EXCEPT FETCH FILTER FROM GLOB GROUP
+    HAVING ILIKE IN INTERSECT INTERVAL IS JOIN LAMBDA LIKE LIMIT NOT OFFSET ON OR ORDER QUALIFY
+    RETURNING SELECT SIMILAR THEN TO UNION USING VALUES WHEN WHERE WINDOW WITH""".split()
+)
+
+
+def _has_unreadable_token(tokens: list[Token]) -> bool:
+    """Find a plus in prefix position, or `IN [`: sqlglot drops the one and respells the other."""
+    before: Token | None = None
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.PLUS and (before is None or not _ends_operand(before)):
+            return True
+        if kind is TokenType.L_BRACKET and before is not None:
+            if before.token_type is TokenType.IN:
+                return True
+        before = token
+    return False
+
+
+def _ends_operand(token: Token) -> bool:
+    if token.token_type in _OPERAND_ENDS:
+        return True
+    word = token.text.rpartition(" ")[2]
+    return word.isidentifier() and word.upper() not in _OPERAND_STARTERS
+
+
+# --- what withholds the whole statement wherever it stands ---------------------------------------
+
+_ANYWHERE: tuple[tuple[type[exp.Expr], Reason], ...] = (
+    (exp.With, Reason.CTE),
+    (exp.SetOperation, Reason.SET_OPERATION),
+    (exp.Pivot, Reason.PIVOT),
+    (exp.Join, Reason.JOIN),
+    (exp.Values, Reason.VALUES),
+    (exp.UDTF, Reason.TABLE_FUNCTION),
+    (exp.Query, Reason.SUBQUERY),
+    (exp.Exists, Reason.SUBQUERY),
+    (exp.Window, Reason.WINDOW),
+    (exp.WindowSpec, Reason.WINDOW),
+    (exp.Qualify, Reason.QUALIFY),
+    (exp.TableSample, Reason.SAMPLE),
+    (exp.Columns, Reason.COLUMNS_EXPRESSION),
+    (exp.DML, Reason.NOT_A_SELECT),
+    (exp.DDL, Reason.NOT_A_SELECT),
+    (exp.Command, Reason.NOT_A_SELECT),
+)
+# Withhold the whole statement in a clause; in the select list, only their own output.
+_IN_CLAUSES: tuple[tuple[type[exp.Expr], Reason], ...] = (
+    (exp.Placeholder, Reason.PARAMETER),
+    (exp.Parameter, Reason.PARAMETER),
+    (exp.SessionParameter, Reason.PARAMETER),
+    (exp.PositionalColumn, Reason.POSITIONAL_REFERENCE),
+)
+
+
+@lru_cache(maxsize=None)
+def _reason_of(kind: type[exp.Expr]) -> Reason | None:
+    for listed, reason in (*_ANYWHERE, *_IN_CLAUSES):
+        if issubclass(kind, listed):
+            return reason
+    return None
+
+
+def _anywhere(root: exp.Expr) -> Iterator[Reason]:
+    """Name what stands in the tree, below its root, that withholds the whole statement (D3)."""
+    bare_star = isinstance(root, exp.Select) and len(root.expressions) == 1
+    clauses = isinstance(root, exp.Select) and any(
+        root.args.get(name) for name in ("where", "group", "having", "order", "limit", "offset")
+    )
+    for node in root.walk():
+        kind = type(node)
+        if kind is exp.Star:
+            parent = node.parent
+            if isinstance(parent, exp.Count) and parent.this is node:
+                continue
+            if not (bare_star and parent is root and node.arg_key == "expressions"):
+                yield Reason.STAR_NOT_ALONE
+        elif (reason := _reason_of(kind)) is not None and node is not root:
+            if reason not in (Reason.PARAMETER, Reason.POSITIONAL_REFERENCE) or clauses:
+                yield reason
+
+
+def _root_reason(root: exp.Expr) -> Reason:
+    if isinstance(root, exp.Subquery):
+        return Reason.STATEMENT_PARENTHESISED
+    return {
+        Reason.SET_OPERATION: Reason.SET_OPERATION,
+        Reason.PIVOT: Reason.PIVOT,
+        Reason.VALUES: Reason.VALUES,
+    }.get(_reason_of(type(root)) or Reason.NOT_A_SELECT, Reason.NOT_A_SELECT)
+
+
+# --- the statement ------------------------------------------------------------------------------
+
+_CLAUSES: dict[str, Reason | None] = {
+    "expressions": None,
+    "from_": None,
+    "where": None,
+    "group": None,
+    "having": None,
+    "order": None,
+    "limit": None,
+    "offset": None,
+    "distinct": None,
+    "with_": Reason.CTE,
+    "joins": Reason.JOIN,
+    "laterals": Reason.TABLE_FUNCTION,
+    "pivots": Reason.PIVOT,
+    "qualify": Reason.QUALIFY,
+    "windows": Reason.WINDOW,
+    "sample": Reason.SAMPLE,
+    "exclude": Reason.STAR_NOT_ALONE,
+}
+
+
+def _select(root: exp.Select, reasons: set[Reason]) -> TextReading:
+    reasons.update(_unlisted(root, _CLAUSES))
+    source, alias = _source(root.args.get("from_"), reasons)
+    where, group, having, order = (root.args.get(k) for k in ("where", "group", "having", "order"))
+    keys = _keys(group, reasons)
+    selection = Selection(
+        having=bool(having),
+        distinct=_distinct(root.args.get("distinct"), reasons),
+        order_by=bool(order),
+        limit=_limit(root.args.get("limit"), reasons),
+        offset=_offset(root.args.get("offset"), reasons),
+    )
+    outputs = tuple(_output(expression) for expression in root.expressions)
+    return TextReading(
+        reasons=in_order(reasons),
+        source=source,
+        alias=alias,
+        outputs=outputs,
+        filter=_condition(where.this) if where else None,
+        keys=keys,
+        selection=selection,
+    )
+
+
+def _unlisted(node: exp.Expr, listed: dict[str, Reason | None]) -> Iterator[Reason]:
+    """Name the non-empty arguments of a node that are not on its list (D1)."""
+    for name, value in node.args.items():
+        if value is not None and value is not False and value != []:
+            reason = listed.get(name, Reason.CONSTRUCT_UNKNOWN)
+            if reason is not None:
+                yield reason
+
+
+def _only(node: exp.Expr, *listed: str) -> bool:
+    """Say whether a node has no other non-empty argument than those listed (D1)."""
+    return not any(
+        value is not None and value is not False and value != [] and name not in listed
+        for name, value in node.args.items()
+    )
+
+
+_TABLE_PARTS: dict[str, Reason | None] = {
+    "this": None,
+    "db": None,
+    "catalog": None,
+    "alias": None,
+    "joins": Reason.JOIN,
+    "laterals": Reason.TABLE_FUNCTION,
+    "pivots": Reason.PIVOT,
+    "sample": Reason.SAMPLE,
+    "hints": Reason.COLUMN_ALIAS_LIST,
+    "version": Reason.TIME_TRAVEL,
+    "system_time": Reason.TIME_TRAVEL,
+    "when": Reason.TIME_TRAVEL,
+    "changes": Reason.TIME_TRAVEL,
+    "ordinality": Reason.TABLE_FUNCTION,
+    "rows_from": Reason.TABLE_FUNCTION,
+}
+
+
+def _source(clause: Any, reasons: set[Reason]) -> tuple[tuple[str, ...], str | None]:
+    if clause is None:
+        reasons.add(Reason.NO_SOURCE)
+        return (), None
+    table = clause.this
+    if not _only(clause, "this") or type(table) is not exp.Table:
+        if not reasons:
+            reasons.add(Reason.CONSTRUCT_UNKNOWN)
+        return (), None
+    reasons.update(_unlisted(table, _TABLE_PARTS))
+    parts = [table.args.get("catalog"), table.args.get("db"), table.this]
+    names = [_name(part) for part in parts if part is not None]
+    if isinstance(table.this, (exp.Func, exp.Dot)):
+        reasons.add(Reason.TABLE_FUNCTION)
+    elif None in names:
+        reasons.add(Reason.CONSTRUCT_UNKNOWN)
+    alias = table.args.get("alias")
+    if alias is None:
+        return tuple(n for n in names if n is not None), None
+    if alias.args.get("columns"):
+        reasons.add(Reason.COLUMN_ALIAS_LIST)
+    elif not _only(alias, "this") or _name(alias.this) is None:
+        reasons.add(Reason.CONSTRUCT_UNKNOWN)
+    return tuple(n for n in names if n is not None), _name(alias.this)
+
+
+def _name(node: Any) -> str | None:
+    """Give an identifier's name, or None for anything else."""
+    if type(node) is exp.Identifier and _only(node, "this", "quoted"):
+        return str(node.this)
+    return None
+
+
+def _distinct(clause: Any, reasons: set[Reason]) -> bool:
+    if clause is None:
+        return False
+    if not _only(clause):
+        reasons.add(Reason.DISTINCT_ON)
+    return True
+
+
+def _limit(clause: Any, reasons: set[Reason]) -> int | None:
+    if clause is None:
+        return None
+    count = None
+    if type(clause) is exp.Limit and _only(clause, "expression"):
+        count = _count(clause.args.get("expression"))
+    elif type(clause) is exp.Fetch and _only(clause, "direction", "count", "limit_options"):
+        options = clause.args.get("limit_options")
+        if options is None or (type(options) is exp.LimitOptions and _only(options, "rows")):
+            count = _count(clause.args.get("count"))
+    if count is None:
+        reasons.add(Reason.LIMIT_NOT_A_NUMBER)
+    return count
+
+
+def _offset(clause: Any, reasons: set[Reason]) -> int | None:
+    if clause is None:
+        return None
+    count = _count(clause.args.get("expression")) if _only(clause, "expression") else None
+    if count is None:
+        reasons.add(Reason.LIMIT_NOT_A_NUMBER)
+    return count
+
+
+def _count(node: Any) -> int | None:
+    if type(node) is exp.Literal and not node.is_string and re.fullmatch("[0-9]{1,16}", node.this):
+        return int(node.this) if int(node.this) <= COUNT_MAX else None
+    return None
+
+
+# --- group keys ---------------------------------------------------------------------------------
+
+_GROUPING: dict[str, Reason | None] = {
+    "expressions": None,
+    "all": None,
+    "grouping_sets": Reason.GROUPING_SETS,
+    "cube": Reason.GROUPING_SETS,
+    "rollup": Reason.GROUPING_SETS,
+    "totals": Reason.GROUPING_SETS,
+}
+
+
+def _keys(group: Any, reasons: set[Reason]) -> tuple[KeyReading, ...] | None:
+    if group is None:
+        return ()
+    reasons.update(_unlisted(group, _GROUPING))
+    if group.args.get("all"):
+        if group.expressions:
+            reasons.add(Reason.CONSTRUCT_UNKNOWN)
+        return None
+    return tuple(_key(node, reasons) for node in group.expressions)
+
+
+def _key(node: exp.Expr, reasons: set[Reason]) -> KeyReading:
+    if isinstance(node, (exp.Cube, exp.Rollup, exp.GroupingSets)) or (
+        isinstance(node, exp.Tuple) and not node.expressions
+    ):
+        reasons.add(Reason.GROUPING_SETS)
+    if type(node) is exp.Literal and (number := _count(node)) is not None:
+        return Position(number)
+    column = _column(node)
+    return column if isinstance(column, Ref) else Found(Reason.GROUP_KEY_NOT_A_COLUMN)
+
+
+# --- outputs ------------------------------------------------------------------------------------
+
+_CALCULATIONS: dict[type[exp.Expr], Calculation] = {
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+    exp.Count: "COUNT",
+}
+_SPELLINGS = frozenset({"mean", "count_star", "sum", "avg", "min", "max", "count"})
+
+
+def _output(node: exp.Expr) -> tuple[str, OutputReading]:
+    if type(node) is exp.Alias:
+        name = _name(node.args.get("alias"))
+        if name is None or not _only(node, "this", "alias"):
+            return "", Found(Reason.EXPRESSION)
+        return name, _derivation(node.this)
+    made = _derivation(node)
+    return (made.name if isinstance(made, Ref) else ""), made
+
+
+def _derivation(node: exp.Expr) -> OutputReading:
+    kind = type(node)
+    if kind is exp.Star:
+        return Star() if _only(node) else Found(Reason.STAR_NOT_ALONE)
+    if kind is exp.Column:
+        return _column(node)
+    if kind in _CALCULATIONS:
+        return _calculation(node, _CALCULATIONS[kind])
+    return Found(_what(node))
+
+
+def _column(node: exp.Expr) -> Ref | Found:
+    if type(node) is not exp.Column:
+        return Found(Reason.EXPRESSION)
+    name, table = _name(node.this), node.args.get("table")
+    qualifier = _name(table)
+    if name is None or (table is not None and qualifier is None):
+        return Found(Reason.EXPRESSION)
+    if not _only(node, "this", "table"):
+        return Found(Reason.QUALIFIER_UNKNOWN)
+    return Ref(name, qualifier)
+
+
+def _calculation(node: exp.Expr, calculation: Calculation) -> OutputReading:
+    argument = node.this
+    if calculation == "COUNT":
+        if type(argument) is exp.Distinct:
+            return Found(Reason.COUNT_DISTINCT)
+        if not _only(node, "this", "big_int"):
+            return Found(Reason.AGGREGATE_MODIFIED)
+        if argument is None or type(argument) is exp.Literal:
+            return Found(Reason.AGGREGATE_SPELLING)
+        if type(argument) is exp.Star:
+            known = _only(argument)
+            return Calculated("COUNT", None) if known else Found(Reason.STAR_NOT_ALONE)
+    elif not _only(node, "this") or isinstance(argument, (exp.Distinct, exp.Order)):
+        return Found(Reason.AGGREGATE_MODIFIED)
+    column = _column(argument) if argument is not None else None
+    if isinstance(column, Ref):
+        return Calculated(calculation, column)
+    if isinstance(argument, exp.Order):
+        return Found(Reason.AGGREGATE_MODIFIED)
+    return Found(Reason.AGGREGATE_ARGUMENT)
+
+
+def _what(node: exp.Expr) -> Reason:
+    """Name what an output is, where it is neither a column nor a calculation."""
+    if (reason := _reason_of(type(node))) is not None:
+        return reason
+    match node:
+        case exp.Literal() | exp.Boolean() | exp.Null():
+            return Reason.CONSTANT
+        case exp.Neg() | exp.Cast() if isinstance(node.this, exp.Literal):
+            return Reason.CONSTANT
+        case exp.Cast():
+            return Reason.CAST
+        case exp.Collate():
+            return Reason.COLLATION
+        case exp.Filter() | exp.WithinGroup():
+            return Reason.AGGREGATE_MODIFIED
+        case exp.Neg() | exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.IntDiv() | exp.Mod():
+            return Reason.ARITHMETIC
+        case exp.Anonymous() if str(node.this).lower() in _SPELLINGS:
+            return Reason.AGGREGATE_SPELLING
+        case exp.Dot() if isinstance(node.expression, exp.Func):
+            return _what(node.expression)
+        case exp.Connector():
+            return Reason.EXPRESSION
+        case exp.Func():
+            return Reason.FUNCTION
+        case _:
+            return Reason.EXPRESSION
+
+
+# --- the filter ---------------------------------------------------------------------------------
+
+_OPERATORS: dict[type[exp.Expr], Operator] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_TYPED_LITERALS: dict[exp.DataType.Type, str] = {
+    exp.DType.DATE: "DATE",
+    exp.DType.TIME: "TIME",
+    exp.DType.TIMESTAMP: "TIMESTAMP",
+    exp.DType.TIMESTAMPNTZ: "TIMESTAMP",
+    exp.DType.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
+    exp.DType.TIMESTAMP_S: "TIMESTAMP_S",
+    exp.DType.TIMESTAMP_MS: "TIMESTAMP_MS",
+    exp.DType.TIMESTAMP_NS: "TIMESTAMP_NS",
+    exp.DType.UUID: "UUID",
+}
+_NOT_STATABLE = Found(Reason.FILTER_NOT_STATABLE)
+
+
+def _condition(node: exp.Expr) -> Condition:
+    kind = type(node)
+    if kind is exp.And or kind is exp.Or:
+        joint: Literal["and", "or"] = "and" if kind is exp.And else "or"
+        return Joined(joint, tuple(_condition(member) for member in _operands(node, kind)))
+    if kind in _OPERATORS:
+        return _comparison(node, _OPERATORS[kind])
+    read_one = _CONDITIONS.get(kind)
+    return _NOT_STATABLE if read_one is None else read_one(node)
+
+
+def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """Give the operands of a chain of one connector, in the order written, without recursion."""
+    waiting = [node]
+    while waiting:
+        member = waiting.pop()
+        if type(member) is kind and _only(member, "this", "expression"):
+            waiting.extend((member.expression, member.this))
+        else:
+            yield member
+
+
+def _comparison(node: exp.Expr, operator: Operator) -> Condition:
+    left, right = _operand(node.this), _operand(node.expression)
+    if left is None or right is None or not _only(node, "this", "expression"):
+        return _NOT_STATABLE
+    if isinstance(left, Raw) and isinstance(right, Raw):
+        return _NOT_STATABLE
+    return Compared(left, operator, right)
+
+
+def _operand(node: Any) -> Ref | Raw | None:
+    column = _column(node)
+    return column if isinstance(column, Ref) else _literal(node)
+
+
+def _literal(node: Any) -> Raw | None:
+    match node:
+        case exp.Literal():
+            return Raw("text" if node.is_string else "number", node.this)
+        case exp.Neg(this=exp.Literal() as number) if not number.is_string:
+            return Raw("number", "-" + number.this)
+        case exp.Boolean():
+            return Raw("boolean", "true" if node.this else "false")
+        case exp.Cast(this=exp.Literal() as text) if type(node) is exp.Cast and text.is_string:
+            to = node.args.get("to")
+            if _only(node, "this", "to") and isinstance(to, exp.DataType) and _only(to, "this"):
+                form = _TYPED_LITERALS.get(to.this)
+                return Raw(form, text.this) if form is not None else None
+    return None
+
+
+def _between(node: exp.Expr) -> Condition:
+    column, low, high = (_operand(node.args.get(name)) for name in ("this", "low", "high"))
+    if column is None or low is None or high is None or not _only(node, "this", "low", "high"):
+        return _NOT_STATABLE
+    if isinstance(column, Raw):
+        return _NOT_STATABLE
+    return Joined("and", (Compared(column, ">=", low), Compared(column, "<=", high)))
+
+
+def _in(node: exp.Expr) -> Condition:
+    column = _column(node.this)
+    values = [_literal(member) for member in node.expressions]
+    known = tuple(value for value in values if value is not None)
+    if isinstance(column, Found) or not known or len(known) != len(values):
+        return _NOT_STATABLE
+    return Listed(column, known) if _only(node, "this", "expressions") else _NOT_STATABLE
+
+
+def _is(node: exp.Expr) -> Condition:
+    column = _column(node.this)
+    if isinstance(column, Found) or type(node.expression) is not exp.Null:
+        return _NOT_STATABLE
+    if not _only(node, "this", "expression", "negate"):
+        return _NOT_STATABLE
+    return Negated(Nullness(column)) if node.args.get("negate") else Nullness(column)
+
+
+def _like(node: exp.Expr) -> Condition:
+    column, pattern = _column(node.this), _literal(node.expression)
+    if isinstance(column, Found) or pattern is None or pattern.form != "text":
+        return _NOT_STATABLE
+    if not _only(node, "this", "expression", "negate"):
+        return _NOT_STATABLE
+    matched = Matched(column, pattern, fold=type(node) is exp.ILike)
+    return Negated(matched) if node.args.get("negate") else matched
+
+
+def _bare(node: exp.Expr) -> Condition:
+    column = _column(node)
+    return column if isinstance(column, Ref) else _NOT_STATABLE
+
+
+_CONDITIONS: dict[type[exp.Expr], Callable[[exp.Expr], Condition]] = {
+    exp.Paren: lambda node: _condition(node.this) if _only(node, "this") else _NOT_STATABLE,
+    exp.Not: lambda node: Negated(_condition(node.this)) if _only(node, "this") else _NOT_STATABLE,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Column: _bare,
+}

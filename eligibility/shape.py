@@ -1,0 +1,274 @@
+"""What one reading makes of a statement: structure, no opinion (contract 3).
+
+Both readings end in a `Shape`; the observation records the engine's.
+
+Invariants
+  S1  A path is a tuple of names, never a joined string.
+  S2  Columns are known by their native name in the pinned table.
+  S3  A literal is its column's base type and one canonical text of its value.
+  S4  What a reading could not make out is a value here (`Other`, `Unstatable`), never an absence.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from eligibility.reasons import Reason
+
+FILTER_DEPTH_MAX = 16
+FILTER_LITERALS_MAX = 200
+
+Calculation = Literal["SUM", "AVG", "MIN", "MAX", "COUNT"]
+Operator = Literal["=", "<>", "<", "<=", ">", ">="]
+FLIPPED: dict[Operator, Operator] = {
+    "=": "=",
+    "<>": "<>",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+
+
+class Model(BaseModel):
+    """Base of all that crosses a process or a file: frozen, strict, closed."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class DirectColumn(Model):
+    """An output, or a group key, that is one native column.
+
+    Attributes:
+        column: the native name.
+    """
+
+    kind: Literal["column"] = "column"
+    column: str
+
+
+class Aggregate(Model):
+    """An output that is one of the five calculations.
+
+    Attributes:
+        calculation: which of the five.
+        column: the native name of its argument; None for `COUNT(*)`.
+    """
+
+    kind: Literal["aggregate"] = "aggregate"
+    calculation: Calculation
+    column: str | None
+
+
+class Other(Model):
+    """An output, or a group key, that is neither.
+
+    Attributes:
+        reason: what was found instead.
+    """
+
+    kind: Literal["other"] = "other"
+    reason: Reason
+
+
+Derivation = Annotated[DirectColumn | Aggregate | Other, Field(discriminator="kind")]
+GroupKey = Annotated[DirectColumn | Other, Field(discriminator="kind")]
+
+
+class Value(Model):
+    """A literal of a filter: one value of its column's type (S3).
+
+    Attributes:
+        type: the base name of the column's type, such as `DECIMAL(18,2)`.
+        text: the canonical text of the value.
+    """
+
+    type: str
+    text: str
+
+
+class Comparison(Model):
+    """`column operator value`."""
+
+    kind: Literal["comparison"] = "comparison"
+    column: str
+    operator: Operator
+    value: Value
+
+
+class ColumnComparison(Model):
+    """`column operator other`, both columns of exactly the same type."""
+
+    kind: Literal["column-comparison"] = "column-comparison"
+    column: str
+    operator: Operator
+    other: str
+
+
+class Membership(Model):
+    """`column IN (values)`."""
+
+    kind: Literal["in"] = "in"
+    column: str
+    values: tuple[Value, ...] = Field(min_length=1)
+
+
+class IsNull(Model):
+    """`column IS NULL`."""
+
+    kind: Literal["is-null"] = "is-null"
+    column: str
+
+
+class Like(Model):
+    """`column LIKE pattern`, or `ILIKE` where `fold` is true."""
+
+    kind: Literal["like"] = "like"
+    column: str
+    pattern: str
+    fold: bool
+
+
+class Truth(Model):
+    """A bare Boolean column."""
+
+    kind: Literal["truth"] = "truth"
+    column: str
+
+
+class Negation(Model):
+    """`NOT (member)`."""
+
+    kind: Literal["not"] = "not"
+    member: "Predicate"
+
+
+class Conjunction(Model):
+    """`AND` or `OR` of two or more members, flattened."""
+
+    kind: Literal["and", "or"]
+    members: tuple["Predicate", ...] = Field(min_length=2)
+
+
+class Unstatable(Model):
+    """A condition that cannot be stated.
+
+    Attributes:
+        reason: what was found.
+    """
+
+    kind: Literal["unstatable"] = "unstatable"
+    reason: Reason
+
+
+Predicate = Annotated[
+    Comparison
+    | ColumnComparison
+    | Membership
+    | IsNull
+    | Like
+    | Truth
+    | Negation
+    | Conjunction
+    | Unstatable,
+    Field(discriminator="kind"),
+]
+
+
+class Selection(Model):
+    """Which true rows are seen.
+
+    Attributes:
+        having, distinct, order_by: whether the clause is there.
+        limit, offset: rows, or None where the clause is not there.
+    """
+
+    having: bool = False
+    distinct: bool = False
+    order_by: bool = False
+    limit: int | None = None
+    offset: int | None = None
+
+
+class Shape(Model):
+    """What one reading says of a statement.
+
+    Attributes:
+        table: (schema, table) of the one pinned table that is read.
+        outputs: one derivation an output, by position.
+        filter: the WHERE clause in normal form; None where there is none.
+        groups: the different group keys, in the order written; empty for none.
+        aggregated: whether rows are combined at all, by GROUP BY or by an aggregate.
+        selection: the clauses that choose which rows are seen.
+    """
+
+    table: tuple[str, str]
+    outputs: tuple[Derivation, ...]
+    filter: Predicate | None
+    groups: tuple[GroupKey, ...]
+    aggregated: bool
+    selection: Selection
+
+
+Negation.model_rebuild()
+Conjunction.model_rebuild()
+Shape.model_rebuild()
+
+
+def conjoin(kind: Literal["and", "or"], members: Iterator[Predicate]) -> Predicate:
+    """Join `members` into one flattened conjunction or disjunction (contract 3).
+
+    Args:
+        kind: "and" or "or".
+        members: the operands in the order written, at least one.
+
+    Returns:
+        One predicate whose members are none of them of the same kind; the lone member where
+        only one remains.
+    """
+    flat: list[Predicate] = []
+    for member in members:
+        if isinstance(member, Conjunction) and member.kind == kind:
+            flat.extend(member.members)
+        else:
+            flat.append(member)
+    return flat[0] if len(flat) == 1 else Conjunction(kind=kind, members=tuple(flat))
+
+
+def measure(predicate: Predicate) -> tuple[int, int]:
+    """Count how deep a predicate is nested and how many literals it holds.
+
+    Args:
+        predicate: a condition in normal form.
+
+    Returns:
+        (levels, literals): a lone comparison is one level; each AND, OR and NOT adds one.
+    """
+    match predicate:
+        case Negation():
+            depth, literals = measure(predicate.member)
+            return depth + 1, literals
+        case Conjunction():
+            measured = [measure(member) for member in predicate.members]
+            return 1 + max(d for d, _ in measured), sum(n for _, n in measured)
+        case Membership():
+            return 1, len(predicate.values)
+        case Comparison() | Like():
+            return 1, 1
+        case _:
+            return 1, 0
+
+
+def unstatable_reasons(predicate: Predicate) -> Iterator[Reason]:
+    """Give why a predicate cannot be stated: one reason for each condition that cannot."""
+    match predicate:
+        case Negation():
+            yield from unstatable_reasons(predicate.member)
+        case Conjunction():
+            for member in predicate.members:
+                yield from unstatable_reasons(member)
+        case Unstatable():
+            yield predicate.reason
+        case _:
+            pass
