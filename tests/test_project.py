@@ -236,9 +236,8 @@ def test_the_lock_is_complete():
     missing = {
         (name, asked.name)
         for name in here
-        for text in importlib.metadata.requires(name) or ()
-        if (asked := Requirement(text))
-        and (not asked.marker or asked.marker.evaluate({"extra": ""}))
+        for asked in map(Requirement, importlib.metadata.requires(name) or ())
+        if not asked.marker or asked.marker.evaluate({"extra": ""})
         if canonicalize_name(asked.name) not in here
     }
     # Only its data files are read (decision 6).
