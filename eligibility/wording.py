@@ -1,0 +1,570 @@
+r"""A fact as one line of text, and back (contract 7, `text`).
+
+The published grammar, in EBNF; a terminal's spaces are meant:
+
+    line        = aggregate | stored ;
+    stored      = column " = " value " in result row " row ;
+    aggregate   = subject (" = " | " ≈ ") value [" (text order)"]
+                  [" for " key {", " key}] [" where " filter] ;
+    subject     = calculation "(" column ")" | "COUNT(*) of " table ;
+    calculation = "SUM" | "AVG" | "MIN" | "MAX" | "COUNT" ;
+    key         = column (" = " value | " IS NULL") ;
+    filter      = atom
+                | "NOT (" filter ")"
+                | "(" filter ")" " AND (" filter ")" {" AND (" filter ")"}
+                | "(" filter ")" " OR (" filter ")" {" OR (" filter ")"} ;
+    atom        = (column " " operator " " (value | column)
+                   | column " IN (" value {", " value} ")"
+                   | column " IS NULL"
+                   | column (" LIKE " | " ILIKE ") text
+                   | column) [note] ;
+    operator    = "=" | "<>" | "<" | "<=" | ">" | ">=" ;
+    note        = " (rows where it is NULL are not counted)" ;
+    column      = table "." name ;
+    table       = [name "."] name ;
+    name        = letter {letter | digit} | '"' {character | '""' | escape} '"' ;
+    value       = number | "TRUE" | "FALSE" | text ;
+    text        = "'" {character | "''" | escape} "'" ;
+    number      = ["-"] (digits ["." digits] | "." digits) ["e" ("+" | "-") digits] ;
+    row         = digit from 1, then digits ;
+    escape      = "\\" | "\u{" hexadecimal "}" ;
+
+A letter is one of A-Z, a-z and `_`; a character is any that is shown (U1), and a plain space
+that is neither first, nor last, nor behind another space. ` ≈ ` stands where the value is not
+exact, `(text order)` behind MIN and MAX of text, rows are counted from 1.
+
+Invariants
+  W1  A line holds no control, invisible or line-breaking character: all such are escaped.
+  W2  `parse` accepts exactly what `line` writes, and gives back what it was written from.
+  W3  Whether a value is bare is decided by the class of its type.
+  W4  The note stands behind an atom under `<>` or NOT exactly where it is true: no row in which
+      a column of that atom is NULL can meet the whole filter, whatever its other atoms are.
+  W5  Nothing is shortened: what would be longer than a line may be is not written.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from eligibility.evidence import Cell, Column, GroupCell, Label, Schema, Table, TablePath
+from eligibility.shape import (
+    FILTER_DEPTH_MAX,
+    Calculation,
+    ColumnComparison,
+    Comparison,
+    Conjunction,
+    IsNull,
+    Like,
+    Membership,
+    Negation,
+    Operator,
+    Predicate,
+    Truth,
+    Unstatable,
+    Value,
+)
+from eligibility.types import type_class
+from eligibility.unicode import is_shown
+
+LINE_MAX = 2_000
+# In normal form a NOT may stand on every level of what was written.
+DEPTH_MAX = 2 * FILTER_DEPTH_MAX
+NOTE = " (rows where it is NULL are not counted)"
+TEXT_ORDER = " (text order)"
+
+_BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"]|"")*")'
+_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-][0-9]+)?")
+_BOOLEAN: dict[str, str] = {"true": "TRUE", "false": "FALSE"}
+
+# The common text needs no escape: printable ASCII words with single spaces between them.
+_PLAIN = re.compile(r"[!#-&(-\[\]-~]+(?: [!#-&(-\[\]-~]+)*")
+_SPECIAL = re.compile(r"""\A[ ]|[ ]\Z|(?<=[ ])[ ]|[^ -~]|[\\"']""")
+_ESCAPE = re.compile(r"\\(?:\\|u\{(10[0-9A-F]{4}|[0-9A-F]{1,5})\})")
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def is_bare(base: str, text: str) -> bool:
+    """Say whether a value is written without quotes (W3).
+
+    Args:
+        base: base name of its type.
+        text: the engine's rendering.
+
+    Returns:
+        True for a number of an integer, decimal or float type, and for `true` or `false` of
+        BOOLEAN; false for all else, so also for a float that is not finite.
+    """
+    match type_class(base):
+        case "integer" | "decimal" | "float":
+            return _NUMBER.fullmatch(text) is not None
+        case "boolean":
+            return text in _BOOLEAN
+        case _:
+            return False
+
+
+def _value(base: str, text: str) -> str:
+    return _BOOLEAN.get(text, text) if is_bare(base, text) else _quoted(text, "'")
+
+
+def _quoted(text: str, quote: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return f"{quote}{text}{quote}"
+
+    def escaped(match: re.Match[str]) -> str:
+        character = match[0]
+        if character in "\\'\"":
+            return character * 2 if character in ("\\", quote) else character
+        return character if is_shown(character) else f"\\u{{{ord(character):X}}}"
+
+    return f"{quote}{_SPECIAL.sub(escaped, text)}{quote}"
+
+
+def _unquoted(written: str) -> str:
+    quote = written[0]
+    inner = written[1:-1].replace(quote * 2, quote)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\\", inner)
+
+
+def _name(name: str) -> str:
+    return name if _BARE_NAME.fullmatch(name) else _quoted(name, '"')
+
+
+def _table(path: TablePath, schema: Schema) -> str:
+    shown = path[1:] if schema.name_is_unique(path) else path
+    return ".".join(map(_name, shown))
+
+
+def subject_text(label: Label, schema: Schema) -> str:
+    """Write what a value is: the label of a line.
+
+    Args:
+        label: of an eligible output.
+        schema: the pinned tables, which say whether the table's bare name will do.
+
+    Returns:
+        Such as `SUM(flights.distance)`, `COUNT(*) of flights`, `flights.carrier`.
+    """
+    table = _table(label.table, schema)
+    if label.column is None:
+        return f"{label.calculation}(*) of {table}"
+    column = f"{table}.{_name(label.column)}"
+    return column if label.calculation is None else f"{label.calculation}({column})"
+
+
+def group_text(group: Iterable[GroupCell], table: TablePath, schema: Schema) -> str:
+    """Write which group of rows a value is about.
+
+    Args:
+        group: the key columns and cells, in the order of the keys.
+        table: (schema, table).
+        schema: as for `subject_text`.
+
+    Returns:
+        Such as ` for flights.carrier = 'UA', flights.month IS NULL`; empty for no keys.
+    """
+    prefix = _table(table, schema)
+    keys = [
+        f"{prefix}.{_name(key.column)}"
+        + (" IS NULL" if key.cell.text is None else f" = {_value(key.cell.type, key.cell.text)}")
+        for key in group
+    ]
+    return f" for {', '.join(keys)}" if keys else ""
+
+
+# --- the filter ---------------------------------------------------------------------------------
+
+
+def filter_text(predicate: Predicate, table: TablePath, schema: Schema) -> str | None:
+    """Write a WHERE clause in normal form.
+
+    Args:
+        predicate: the condition, with native column names.
+        table: (schema, table) of those columns.
+        schema: as for `subject_text`.
+
+    Returns:
+        One line of any length, such as `(flights.month = 1) AND (NOT (flights.day IN (1, 2) (rows
+        where it is NULL are not counted)))`; None where a part is unstatable or conditions are
+        nested deeper than `DEPTH_MAX`.
+    """
+    if _too_deep(predicate):
+        return None
+    return _FilterWriter(predicate, _table(table, schema)).condition(predicate, negated=False)
+
+
+def _too_deep(predicate: Predicate) -> bool:
+    rest = [(predicate, 0)]
+    while rest:
+        part, depth = rest.pop()
+        if depth > DEPTH_MAX:
+            return True
+        if isinstance(part, Negation):
+            rest.append((part.member, depth + 1))
+        elif isinstance(part, Conjunction):
+            rest.extend((member, depth + 1) for member in part.members)
+    return False
+
+
+def _can_be(predicate: Predicate, wanted: bool, column: str) -> bool:
+    """Say whether a condition can have the truth value `wanted` in a row where `column` is NULL.
+
+    Atoms that do not name the column count as independent of each other, so the answer may be
+    yes where it is no, never the other way round.
+    """
+    match predicate:
+        case Negation(member=member):
+            return _can_be(member, not wanted, column)
+        case Conjunction(kind=kind, members=members):
+            each = [_can_be(member, wanted, column) for member in members]
+            return all(each) if (kind == "and") is wanted else any(each)
+        case Unstatable():
+            return True
+        case IsNull(column=named):
+            return named != column or wanted
+        case ColumnComparison(column=named, other=other):
+            return column not in (named, other)
+        case _:
+            return predicate.column != column
+
+
+class _FilterWriter:
+    """Writes the parts of one filter; remembers for which columns the note is true (W4)."""
+
+    def __init__(self, whole: Predicate, table: str) -> None:
+        self._whole = whole
+        self._table = table
+        self._excludes: dict[str, bool] = {}
+
+    def condition(self, predicate: Predicate, *, negated: bool) -> str | None:
+        match predicate:
+            case Negation(member=member):
+                inner = self.condition(member, negated=True)
+                return None if inner is None else f"NOT ({inner})"
+            case Conjunction(kind=kind, members=members):
+                parts: list[str] = []
+                for member in members:
+                    part = self.condition(member, negated=negated)
+                    if part is None:
+                        return None
+                    parts.append(f"({part})")
+                return f" {kind.upper()} ".join(parts)
+            case Unstatable():
+                return None
+            case Comparison(column=column, operator=operator, value=value):
+                text = f"{self._column(column)} {operator} {_value(value.type, value.text)}"
+                return text + self._note(negated or operator == "<>", column)
+            case ColumnComparison(column=column, operator=operator, other=other):
+                text = f"{self._column(column)} {operator} {self._column(other)}"
+                return text + self._note(negated or operator == "<>", column, other)
+            case Membership(column=column, values=values):
+                inside = ", ".join(_value(value.type, value.text) for value in values)
+                return f"{self._column(column)} IN ({inside}){self._note(negated, column)}"
+            case IsNull(column=column):
+                return f"{self._column(column)} IS NULL{self._note(negated, column)}"
+            case Like(column=column, pattern=pattern, fold=fold):
+                text = f"{self._column(column)} {'ILIKE' if fold else 'LIKE'}"
+                return f"{text} {_quoted(pattern, chr(39))}{self._note(negated, column)}"
+            case _:
+                return self._column(predicate.column) + self._note(negated, predicate.column)
+
+    def _column(self, column: str) -> str:
+        return f"{self._table}.{_name(column)}"
+
+    def _note(self, wanted: bool, *columns: str) -> str:
+        return NOTE if wanted and all(map(self._excluded, columns)) else ""
+
+    def _excluded(self, column: str) -> bool:
+        if column not in self._excludes:
+            self._excludes[column] = not _can_be(self._whole, True, column)
+        return self._excludes[column]
+
+
+# --- the whole line -----------------------------------------------------------------------------
+
+
+def compose(
+    label: Label, subject: str, value: Cell, exact: bool, row: int, scope: str
+) -> str | None:
+    """Put a line together from parts that many facts share.
+
+    Args:
+        label: of the value.
+        subject: `subject_text` of the label.
+        value: the cell.
+        exact: whether the value is exact.
+        row: where it stands in the observation, zero-based; written for a stored value only.
+        scope: `group_text`, and ` where ` with `filter_text`; written for an aggregate only.
+
+    Returns:
+        The line; None for NULL, and for more than `LINE_MAX` characters (W5).
+    """
+    if value.text is None:
+        return None
+    written = _value(value.type, value.text)
+    if label.kind == "column":
+        text = f"{subject} = {written} in result row {row + 1}"
+    else:
+        in_text_order = label.calculation in ("MIN", "MAX") and type_class(value.type) == "text"
+        order = TEXT_ORDER if in_text_order else ""
+        text = f"{subject} {'=' if exact else '≈'} {written}{order}{scope}"
+    return text if len(text) <= LINE_MAX else None
+
+
+def line(
+    label: Label,
+    value: Cell,
+    exact: bool,
+    row: int,
+    group: Iterable[GroupCell],
+    predicate: Predicate | None,
+    schema: Schema,
+) -> str | None:
+    """Write one fact as one line (contract 7, `text`).
+
+    Args:
+        label: under what description.
+        value: the cell.
+        exact: whether the value is exact.
+        row: zero-based; not written for an aggregate.
+        group: the key columns and cells; not written for a stored value.
+        predicate: the WHERE clause, None for none; not written for a stored value.
+        schema: the pinned tables.
+
+    Returns:
+        The line; None where the value is NULL, the predicate cannot be written, or the line
+        would be longer than `LINE_MAX` characters.
+    """
+    scope = group_text(group, label.table, schema)
+    if predicate is not None and label.kind == "aggregate":
+        where = filter_text(predicate, label.table, schema)
+        if where is None:
+            return None
+        scope += f" where {where}"
+    return compose(label, subject_text(label, schema), value, exact, row, scope)
+
+
+# --- and back -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a line says.
+
+    Attributes:
+        label: under what description.
+        value: the text of the cell.
+        exact: whether the value is exact.
+        row: zero-based, of a stored value; None for an aggregate.
+        group: the key columns and cells of an aggregate.
+        predicate: the WHERE clause of an aggregate; None for none.
+    """
+
+    label: Label
+    value: str
+    exact: bool
+    row: int | None
+    group: tuple[GroupCell, ...]
+    predicate: Predicate | None
+
+
+def parse(text: str, schema: Schema) -> Line | None:
+    """Read a line back (W2).
+
+    Args:
+        text: a line.
+        schema: the pinned tables it was written with; they give the types of its values.
+
+    Returns:
+        What it says; None for everything that `line` does not write.
+    """
+    if len(text) > LINE_MAX:
+        return None
+    try:
+        found, base = _Reader(text, schema).line()
+    except _Unreadable:
+        return None
+    value = Cell(type=base, text=found.value)
+    again = line(
+        found.label, value, found.exact, found.row or 0, found.group, found.predicate, schema
+    )
+    return found if again == text else None
+
+
+class _Unreadable(Exception):
+    """The text is not a line."""
+
+
+_TABLE = re.compile(rf"{_NAME}(?:\.{_NAME})?")
+_COLUMN = re.compile(rf"{_NAME}\.{_NAME}(?:\.{_NAME})?")
+_PART = re.compile(_NAME)
+_TEXT = re.compile(r"'(?:[^']|'')*'")
+_ROW = re.compile(r"[1-9][0-9]*")
+_CALCULATIONS: tuple[Calculation, ...] = ("SUM", "AVG", "MIN", "MAX", "COUNT")
+_OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
+
+
+class _Reader:
+    """Reads a line from left to right; raises `_Unreadable` where it cannot go on.
+
+    It may read more than `line` writes, such as a needless escape: `parse` writes what was read
+    once more and compares.
+    """
+
+    def __init__(self, text: str, schema: Schema) -> None:
+        self._text = text
+        self._schema = schema
+        self._place = 0
+
+    def line(self) -> tuple[Line, str]:
+        """Read a line, and the type of its value."""
+        if self._take("COUNT(*) of "):
+            return self._aggregate(self._table_at(_names(self._match(_TABLE))), "COUNT", None)
+        for calculation in _CALCULATIONS:
+            if self._take(f"{calculation}("):
+                table, column = self._column()
+                self._want(")")
+                return self._aggregate(table, calculation, column)
+        table, column = self._column()
+        self._want(" = ")
+        value, base = self._value(), column.type
+        self._want(" in result row ")
+        row = int(self._match(_ROW)) - 1
+        label = Label(kind="column", table=table.path, column=column.name, calculation=None)
+        return Line(label, value, True, row, (), None), base
+
+    def _aggregate(
+        self, table: Table, calculation: Calculation, column: Column | None
+    ) -> tuple[Line, str]:
+        exact = not self._take(" ≈ ")
+        if exact:
+            self._want(" = ")
+        start = self._place
+        value = self._value()
+        if column is not None and calculation in ("MIN", "MAX"):
+            base = column.type
+        else:
+            # The type of a sum is the engine's choice; its class shows.
+            base = {"'": "VARCHAR", "T": "BOOLEAN", "F": "BOOLEAN"}.get(self._text[start], "DOUBLE")
+        self._take(TEXT_ORDER)
+        group: list[GroupCell] = []
+        if self._take(" for "):
+            group.append(self._key(table))
+            while self._take(", "):
+                group.append(self._key(table))
+        predicate = self._filter(table, 0) if self._take(" where ") else None
+        name = None if column is None else column.name
+        label = Label(kind="aggregate", table=table.path, column=name, calculation=calculation)
+        return Line(label, value, exact, None, tuple(group), predicate), base
+
+    def _key(self, table: Table) -> GroupCell:
+        column = self._column_of(table)
+        text = None
+        if not self._take(" IS NULL"):
+            self._want(" = ")
+            text = self._value()
+        return GroupCell(column=column.name, cell=Cell(type=column.type, text=text))
+
+    def _filter(self, table: Table, depth: int) -> Predicate:
+        if depth > DEPTH_MAX:
+            raise _Unreadable
+        if self._take("NOT ("):
+            member = self._filter(table, depth + 1)
+            self._want(")")
+            return Negation(member=member)
+        if not self._take("("):
+            atom = self._atom(table)
+            self._take(NOTE)
+            return atom
+        members = [self._filter(table, depth + 1)]
+        self._want(")")
+        joint = " AND (" if self._ahead(" AND (") else " OR ("
+        self._want(joint)
+        while True:
+            members.append(self._filter(table, depth + 1))
+            self._want(")")
+            if not self._take(joint):
+                kind: Literal["and", "or"] = "and" if joint == " AND (" else "or"
+                return Conjunction(kind=kind, members=tuple(members))
+
+    def _atom(self, table: Table) -> Predicate:
+        column = self._column_of(table)
+        if self._take(" IS NULL"):
+            return IsNull(column=column.name)
+        if self._take(" IN ("):
+            values = [self._literal(column)]
+            while self._take(", "):
+                values.append(self._literal(column))
+            self._want(")")
+            return Membership(column=column.name, values=tuple(values))
+        for word in ("LIKE", "ILIKE"):
+            if self._take(f" {word} "):
+                pattern = _unquoted(self._match(_TEXT))
+                return Like(column=column.name, pattern=pattern, fold=word == "ILIKE")
+        for operator in _OPERATORS:
+            if self._take(f" {operator} "):
+                if _COLUMN.match(self._text, self._place):
+                    other = self._column_of(table).name
+                    return ColumnComparison(column=column.name, operator=operator, other=other)
+                value = self._literal(column)
+                return Comparison(column=column.name, operator=operator, value=value)
+        return Truth(column=column.name)
+
+    def _literal(self, column: Column) -> Value:
+        return Value(type=column.type, text=self._value())
+
+    def _value(self) -> str:
+        for text, written in _BOOLEAN.items():
+            if self._take(written):
+                return text
+        if self._ahead("'"):
+            return _unquoted(self._match(_TEXT))
+        return self._match(_NUMBER)
+
+    def _column_of(self, table: Table) -> Column:
+        where, column = self._column()
+        if where.path != table.path:
+            raise _Unreadable
+        return column
+
+    def _column(self) -> tuple[Table, Column]:
+        *path, name = _names(self._match(_COLUMN))
+        table = self._table_at(path)
+        column = table.column(name)
+        if column is None or column.name != name:
+            raise _Unreadable
+        return table, column
+
+    def _table_at(self, path: list[str]) -> Table:
+        for table in self._schema.tables:
+            if list(table.path[-len(path) :]) == path:
+                return table
+        raise _Unreadable
+
+    def _match(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self._text, self._place)
+        if match is None:
+            raise _Unreadable
+        self._place = match.end()
+        return match[0]
+
+    def _ahead(self, literal: str) -> bool:
+        return self._text.startswith(literal, self._place)
+
+    def _take(self, literal: str) -> bool:
+        taken = self._ahead(literal)
+        if taken:
+            self._place += len(literal)
+        return taken
+
+    def _want(self, literal: str) -> None:
+        if not self._take(literal):
+            raise _Unreadable
+
+
+def _names(path: str) -> list[str]:
+    return [_unquoted(part) if part[0] == '"' else part for part in _PART.findall(path)]
