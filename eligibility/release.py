@@ -1,0 +1,454 @@
+"""Observation + returned preview + claims → release: which cells may be stated (contract 7).
+
+Invariants
+  F1  Total: any observation, preview, claims and digest give a `Release`; a no-answer says why
+      and, where something is at fault, at which position, never with which value.
+  F2  Nothing is believed because it has the right class: models are written out and read back
+      like JSON from outside, so one that was made without validation is malformed.
+  F3  Order: form, digest, origin, the observation's own consistency, verdicts, returned preview,
+      claims, cells. The first that fails releases nothing at all; only verdicts and cells
+      withhold one by one.
+  F4  A fact holds a value only under a label of the recorded statement's own verdict, which
+      needs the recorded engine reading.
+  F5  Facts and withheld cells stand in order of row, then column; a cell stands there once.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from eligibility.classify import classify
+from eligibility.evidence import (
+    CELL_TEXT_BYTES_MAX,
+    CLAIMS_MAX,
+    Cell,
+    Claim,
+    Column,
+    Complete,
+    EvidenceError,
+    Fact,
+    GroupCell,
+    Label,
+    Observation,
+    Release,
+    ReturnedPreview,
+    Schema,
+    TablePath,
+    Verdicts,
+    Withheld,
+    from_json,
+)
+from eligibility.reasons import Reason, in_order
+from eligibility.types import type_class
+from eligibility.wording import compose, group_text, is_bare, subject_text
+
+CELL_CHARACTERS_MAX = 512
+
+_NUMBERS = frozenset({"integer", "decimal", "float"})
+_HAS_INFINITY = frozenset({"date", "timestamp", "timestamptz"})
+_INFINITY = frozenset({"infinity", "-infinity"})
+
+_OBSERVATION = TypeAdapter(Observation)
+_PREVIEW = TypeAdapter(ReturnedPreview)
+_CLAIMS: TypeAdapter[tuple[Claim, ...]] = TypeAdapter(
+    Annotated[tuple[Claim, ...], Field(max_length=CLAIMS_MAX)]
+)
+
+Origin = Literal["verified", "unverified"]
+Parsed = TypeVar("Parsed")
+
+
+def release(
+    observation: Observation | Mapping[str, Any] | str | bytes,
+    returned: ReturnedPreview | Mapping[str, Any] | str | bytes,
+    claims: Sequence[Claim | Mapping[str, Any]] | str | bytes | None = None,
+    *,
+    digest: str | None = None,
+) -> Release:
+    """Decide which cells may be stated as facts (contract 7).
+
+    Args:
+        observation: what was recorded: the model, its JSON text (at most 5 MiB), or the mapping
+            that such text gives.
+        returned: the preview that came back from the host or the model, in the same forms.
+        claims: the cells that an answer wants to state, at most 1,000, as a list or tuple of
+            claims or mappings, or as JSON text; None for every eligible cell.
+        digest: the digest that the host kept from the capture; None where it kept none.
+
+    Returns:
+        The facts and the withheld cells, or a no-answer with its reason. Never raises.
+    """
+    seen = _read(_OBSERVATION, observation, Observation)
+    if isinstance(seen, EvidenceError):
+        return _nothing(Reason.OBSERVATION_MALFORMED, seen.pointer)
+    if _digest(seen) != seen.digest:
+        return _nothing(Reason.DIGEST_MISMATCH)
+    if digest is not None and digest != seen.digest:
+        return _nothing(Reason.ORIGIN_MISMATCH, observation=seen.digest)
+    origin: Origin = "unverified" if digest is None else "verified"
+
+    def nothing(reason: Reason, at: str | None) -> Release:
+        return _nothing(reason, at, origin=origin, observation=seen.digest)
+
+    if (at := _inconsistency(seen)) is not None:
+        return nothing(Reason.OBSERVATION_MALFORMED, at)
+    schema = _schema(seen)
+    if schema is None:
+        return nothing(Reason.OBSERVATION_MALFORMED, "/pins")
+    verdicts = classify(seen.statement, schema, seen.reading)
+    outputs = _outputs(verdicts, schema, len(seen.columns))
+    if (at := _misfit(seen, outputs)) is not None:
+        return nothing(Reason.OBSERVATION_MALFORMED, at)
+    back = _read(_PREVIEW, returned, ReturnedPreview)
+    if isinstance(back, EvidenceError):
+        return nothing(Reason.PREVIEW_MALFORMED, back.pointer)
+    if back != seen.preview():
+        at = _difference(seen.preview().model_dump(), back.model_dump())
+        return nothing(Reason.PREVIEW_DIFFERS, at)
+    wanted = _wanted(seen, claims)
+    if isinstance(wanted, _Fault):
+        return nothing(wanted.reason, wanted.at)
+    return _Releasing(seen, schema, verdicts, outputs).release(wanted, origin)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Why nothing is released, and where."""
+
+    reason: Reason
+    at: str | None
+
+
+def _nothing(
+    reason: Reason,
+    at: str | None = None,
+    *,
+    origin: Origin = "unverified",
+    observation: str | None = None,
+) -> Release:
+    return Release(
+        facts=(),
+        withheld=(),
+        no_answer=True,
+        no_answer_reason=reason,
+        no_answer_at=at,
+        origin=origin,
+        observation=observation,
+        complete=Complete(result=False, table=False),
+        rows_are_table_rows=False,
+    )
+
+
+# --- form ---------------------------------------------------------------------------------------
+
+
+def _read(
+    adapter: TypeAdapter[Parsed], given: Any, kind: type[Parsed] | None = None
+) -> Parsed | EvidenceError:
+    """Read what was given, whatever it is; a model of no other class than `kind` (F2)."""
+    try:
+        if isinstance(given, str | bytes):
+            return from_json(adapter, given)
+        if kind is not None and isinstance(given, kind):
+            return adapter.validate_json(adapter.dump_json(given, warnings="error"))
+        return from_json(adapter, json.dumps(given, allow_nan=False, default=_plain))
+    except EvidenceError as error:
+        return error
+    except (ValueError, TypeError, RecursionError):
+        return EvidenceError("", "this is not of the right form")
+
+
+def _plain(part: object) -> object:
+    if isinstance(part, Claim):
+        return part.model_dump(warnings=False)
+    if isinstance(part, Mapping):
+        return dict(part)
+    raise TypeError
+
+
+def _digest(observation: Observation) -> str | None:
+    try:
+        return observation.recomputed_digest()
+    except ValueError:  # a whole number that RFC 8785 cannot write
+        return None
+
+
+# --- the observation against itself -------------------------------------------------------------
+
+
+def _inconsistency(observation: Observation) -> str | None:
+    """Point at what in the observation contradicts the rest of it; None for nothing."""
+    if hashlib.sha256(observation.statement.encode()).hexdigest() != observation.statement_sha256:
+        return "/statement_sha256"
+    columns, shape = observation.columns, observation.reading.shape
+    if shape is not None and len(shape.outputs) != len(columns):
+        return "/columns"
+    for place, column in enumerate(columns):
+        if column.position != place:
+            return f"/columns/{place}/position"
+    size = 0
+    for at, row in enumerate(observation.rows):
+        if len(row) != len(columns):
+            return f"/rows/{at}"
+        for place, cell in enumerate(row):
+            if cell.type != columns[place].type:
+                return f"/rows/{at}/{place}/type"
+            size += len((cell.text or "").encode())
+    return "/rows" if size > CELL_TEXT_BYTES_MAX else None
+
+
+def _schema(observation: Observation) -> Schema | None:
+    try:
+        return observation.schema_
+    except ValidationError:  # two pins of one path
+        return None
+
+
+# --- verdicts on the columns --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """What is the same for every cell of one column.
+
+    Attributes:
+        reasons: why none of its cells may be stated; empty where they may.
+        label, subject: under what description, and its text; None where they may not.
+        native: the label's pinned column; None for `COUNT(*)` and where there is no label.
+    """
+
+    reasons: tuple[Reason, ...]
+    label: Label | None = None
+    subject: str = ""
+    native: Column | None = None
+
+
+def _outputs(verdicts: Verdicts, schema: Schema, columns: int) -> tuple[_Output, ...]:
+    """Give every column of the result its verdict (F4)."""
+    if len(verdicts.outputs) != columns:
+        return (_Output(verdicts.reasons or (Reason.READINGS_DISAGREE,)),) * columns
+    shown = _shown(verdicts)
+    made = []
+    for verdict in verdicts.outputs:
+        label, reasons = verdict.label, set(verdict.reasons)
+        if label is not None and label.kind == "aggregate":
+            # The rules see to both; a line without its scope would be false.
+            if verdicts.filter.kind != "none" and verdicts.filter.text is None:
+                reasons.add(Reason.FILTER_NOT_STATABLE)
+            if not shown.keys() >= set(verdicts.groups):
+                reasons.add(Reason.GROUP_KEY_NOT_SHOWN)
+        if label is None or reasons:
+            made.append(_Output(in_order(reasons)))
+            continue
+        (table,) = (table for table in schema.tables if table.path == label.table)
+        native = None if label.column is None else table.column(label.column)
+        made.append(_Output((), label, subject_text(label, schema), native))
+    return tuple(made)
+
+
+def _shown(verdicts: Verdicts) -> dict[str, int]:
+    """Say at which position each eligible direct column is shown first."""
+    shown: dict[str, int] = {}
+    for verdict in verdicts.outputs:
+        if verdict.label is not None and verdict.label.calculation is None:
+            shown.setdefault(verdict.label.column or "", verdict.position)
+    return shown
+
+
+def _misfit(observation: Observation, outputs: tuple[_Output, ...]) -> str | None:
+    """Point at an eligible column or cell that its label rules out; None for none."""
+    for place, (column, output) in enumerate(zip(observation.columns, outputs, strict=True)):
+        if output.label is None:
+            continue
+        kind = type_class(column.type)
+        if output.label.calculation in ("SUM", "AVG", "COUNT"):
+            fits = kind in _NUMBERS
+        else:
+            fits = output.native is not None and output.native.type == column.type
+        if not fits:
+            return f"/columns/{place}/type"
+        if kind not in ("integer", "decimal", "boolean"):
+            continue
+        for at, row in enumerate(observation.rows):
+            text = row[place].text
+            if text is not None and not is_bare(column.type, text):
+                return f"/rows/{at}/{place}/text"
+    return None
+
+
+# --- the returned preview -----------------------------------------------------------------------
+
+
+def _difference(ours: Any, theirs: Any) -> str:
+    """Point at the first position at which two different values, dumped to plain data, differ."""
+    if isinstance(ours, dict):
+        field = next(name for name in ours if ours[name] != theirs[name])
+        return f"/{field}{_difference(ours[field], theirs[field])}"
+    if isinstance(ours, tuple):
+        for place, (one, other) in enumerate(zip(ours, theirs, strict=False)):
+            if one != other:
+                return f"/{place}{_difference(one, other)}"
+        return f"/{min(len(ours), len(theirs))}"
+    return ""
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+def _wanted(observation: Observation, claims: object) -> Iterable[tuple[int, int]] | _Fault:
+    """Give the claimed cells in order (F5), every cell for no claims, or the first fault."""
+    rows, columns = len(observation.rows), len(observation.columns)
+    if claims is None:
+        return ((row, column) for row in range(rows) for column in range(columns))
+    made = _read(_CLAIMS, claims)
+    if isinstance(made, EvidenceError):
+        return _Fault(Reason.CLAIMS_MALFORMED, made.pointer)
+    if not made:
+        return _Fault(Reason.NO_CLAIMS, None)
+    for at, claim in enumerate(made):
+        if not (0 <= claim.row < rows and 0 <= claim.column < columns):
+            return _Fault(Reason.CLAIM_UNKNOWN, f"/{at}")
+        cell = observation.rows[claim.row][claim.column]
+        if claim.type not in (None, cell.type) or claim.text not in (None, cell.text):
+            return _Fault(Reason.CLAIM_DIFFERS, f"/{at}")
+    return sorted({(claim.row, claim.column) for claim in made})
+
+
+# --- cells --------------------------------------------------------------------------------------
+
+
+def _problem(cell: Cell) -> Reason | None:
+    """Say what keeps a cell from being stated, judged by its type; None for nothing."""
+    if cell.text is None:
+        return Reason.CELL_NULL
+    kind = type_class(cell.type)
+    if kind == "float" and not is_bare(cell.type, cell.text):
+        return Reason.CELL_NOT_FINITE
+    if kind in _HAS_INFINITY and cell.text in _INFINITY:
+        return Reason.CELL_NOT_FINITE
+    return Reason.CELL_TOO_LONG if len(cell.text) > CELL_CHARACTERS_MAX else None
+
+
+# What a key's problem is to the aggregates of its row; a NULL key still names its group.
+_IN_A_KEY = {
+    Reason.CELL_NOT_FINITE: Reason.GROUP_CELL_NOT_FINITE,
+    Reason.CELL_TOO_LONG: Reason.GROUP_CELL_TOO_LONG,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One row's group: its key cells, their text, and why it cannot be named."""
+
+    cells: tuple[GroupCell, ...]
+    text: str
+    reasons: tuple[Reason, ...]
+
+
+_NO_GROUP = _Group((), "", ())
+
+
+class _Releasing:
+    """One release in the making: what its facts share is made once for each row or column."""
+
+    def __init__(
+        self,
+        observation: Observation,
+        schema: Schema,
+        verdicts: Verdicts,
+        outputs: tuple[_Output, ...],
+    ) -> None:
+        self._observation = observation
+        self._schema = schema
+        self._verdicts = verdicts
+        self._outputs = outputs
+        self._shown = _shown(verdicts)
+        self._groups: dict[int, _Group] = {}
+        where = verdicts.filter.text
+        self._where = "" if where is None else f" where {where}"
+
+    def release(self, wanted: Iterable[tuple[int, int]], origin: Origin) -> Release:
+        facts: list[Fact] = []
+        withheld: list[Withheld] = []
+        for row, column in wanted:
+            made = self._fate(row, column)
+            if isinstance(made, Fact):
+                facts.append(made)
+            else:
+                withheld.append(Withheld(row=row, column=column, reasons=in_order(made)))
+        reason = Reason.NOTHING_ELIGIBLE if self._observation.rows else Reason.NO_ROWS
+        return Release(
+            facts=tuple(facts),
+            withheld=tuple(withheld),
+            no_answer=not facts,
+            no_answer_reason=None if facts else reason,
+            no_answer_at=None,
+            origin=origin,
+            observation=self._observation.digest,
+            complete=self._complete(),
+            rows_are_table_rows=self._rows_are_table_rows(),
+        )
+
+    def _fate(self, row: int, column: int) -> Fact | tuple[Reason, ...]:
+        output, cell = self._outputs[column], self._observation.rows[row][column]
+        if output.label is None:
+            return output.reasons
+        aggregate = output.label.kind == "aggregate"
+        group = self._group(row, output.label.table) if aggregate else _NO_GROUP
+        problem = _problem(cell)
+        if problem is not None or group.reasons:
+            return group.reasons if problem is None else (problem, *group.reasons)
+        added_up = output.label.calculation in ("SUM", "AVG")
+        exact = not (added_up and type_class(cell.type) == "float")
+        text = compose(output.label, output.subject, cell, exact, row, group.text + self._where)
+        if text is None:
+            return (Reason.LINE_TOO_LONG,)
+        return Fact(
+            label=output.label,
+            value=cell,
+            exact=exact,
+            row=row,
+            column=column,
+            group=group.cells,
+            filter=self._verdicts.filter,
+            selection=self._verdicts.selection,
+            observation=self._observation.digest,
+            snapshot=self._observation.snapshot,
+            text=text,
+        )
+
+    def _group(self, row: int, table: TablePath) -> _Group:
+        if row not in self._groups:
+            cells = tuple(
+                GroupCell(column=name, cell=self._observation.rows[row][self._shown[name]])
+                for name in self._verdicts.groups
+            )
+            found = map(_IN_A_KEY.get, filter(None, (_problem(key.cell) for key in cells)))
+            reasons = tuple(reason for reason in found if reason is not None)
+            self._groups[row] = _Group(cells, group_text(cells, table, self._schema), reasons)
+        return self._groups[row]
+
+    def _complete(self) -> Complete:
+        """Say what is all there; both readings agree on the clauses where anything is eligible."""
+        shape, result = self._observation.reading.shape, self._observation.truncated is None
+        if shape is None or not self._verdicts.any_eligible:
+            return Complete(result=result, table=False)
+        flags = self._verdicts.selection
+        chosen = flags.having or flags.distinct or flags.limit or flags.offset
+        every = shape.filter is None and not shape.aggregated and not chosen
+        (pin,) = (pin for pin in self._observation.pins if pin.path == shape.table)
+        there = len(self._observation.rows) == pin.rows
+        return Complete(result=result, table=result and every and there)
+
+    def _rows_are_table_rows(self) -> bool:
+        shape = self._observation.reading.shape
+        return (
+            shape is not None
+            and self._verdicts.any_eligible
+            and not shape.aggregated
+            and not shape.selection.distinct
+        )
