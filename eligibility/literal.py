@@ -9,9 +9,9 @@ Invariants
 """
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Literal
 
 from eligibility.evidence import Column
 from eligibility.types import (
@@ -23,9 +23,6 @@ from eligibility.types import (
 )
 from eligibility.unicode import exact_text
 
-# How a literal is written: `text` is a bare string, the others name a type before or around it.
-LiteralForm = Literal["text", "number", "boolean"] | str
-
 _NUMERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -35,9 +32,10 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 # TIMESTAMP_NS counts nanoseconds in 64 bits: whole years that surely fit.
 _NANOSECOND_YEARS = range(1678, 2262)
 NUMERAL_DIGITS_MAX = 40
+DECIMAL_DIGITS_MAX = 38
 
 
-def exact(column: Column, form: LiteralForm, text: str) -> str | None:
+def exact(column: Column, form: str, text: str) -> str | None:
     """Give the canonical text of the one value that a literal denotes (contract 2, table).
 
     Args:
@@ -94,22 +92,70 @@ def fits(base: str, value: Decimal) -> bool:
     return len(fraction) <= scale and len(whole.lstrip("0")) <= width - scale
 
 
-def _number(base: str, form: LiteralForm, text: str) -> str | None:
+def keeps_column(column: Column, numerals: Iterable[str]) -> bool:
+    """Say whether DuckDB compares bare numerals with a column without changing its values.
+
+    A bare numeral has a type of its own, and DuckDB compares in the one type that holds the
+    column and every numeral beside it. Where no such DECIMAL has 38 digits or less, the column
+    itself is rounded or becomes a DOUBLE.
+
+    Args:
+        column: an integer or decimal column; any other is kept.
+        numerals: the bare numerals of one comparison, IN list or BETWEEN, as written.
+
+    Returns:
+        False where the column would not keep its values.
+    """
+    size = decimal_size(column.type)
+    if size is None and column.type not in INTEGER_RANGES:
+        return True
+    whole, places = (
+        (len(str(INTEGER_RANGES[column.type][1])), 0)
+        if size is None
+        else (size[0] - size[1], size[1])
+    )
+    decimal = size is not None
+    for numeral in numerals:
+        if not _NUMERAL.fullmatch(numeral):
+            return False
+        digits, point, fraction = numeral.lstrip("-").partition(".")
+        if point:
+            decimal = True
+            if len(digits) + len(fraction) > DECIMAL_DIGITS_MAX:
+                return False
+        whole = max(whole, len(digits) if point else _integer_width(int(numeral)))
+        places = max(places, len(fraction))
+    return not decimal or whole + places <= DECIMAL_DIGITS_MAX
+
+
+def _integer_width(value: int) -> int:
+    """Give the decimal digits of the integer type that DuckDB gives a bare whole number."""
+    for base in ("INTEGER", "BIGINT"):
+        low, high = INTEGER_RANGES[base]
+        if low <= value <= high:
+            return len(str(high))
+    return DECIMAL_DIGITS_MAX
+
+
+def _number(base: str, form: str, text: str) -> str | None:
     if form not in ("number", "text") or not _NUMERAL.fullmatch(text):
         return None
     value = Decimal(text)
     return canonical_number(value) if fits(base, value) else None
 
 
-def _float(base: str, form: LiteralForm, text: str) -> str | None:
+def _float(base: str, form: str, text: str) -> str | None:
     # A FLOAT column beside a numeral with exponent is itself cast to DOUBLE: not exact.
     allowed = _FLOAT if base == "DOUBLE" else _NUMERAL
     if form != "number" or not allowed.fullmatch(text):
         return None
-    digits = re.split("[eE]", text)[0].lstrip("-").replace(".", "").strip("0")
-    value = Decimal(text)
-    if len(digits) > FLOAT_DIGITS[base]:
+    mantissa, *exponent = re.split("[eE]", text.lstrip("-"))
+    written = mantissa.replace(".", "")
+    digits = written.strip("0")
+    # A numeral of more digits than a DECIMAL holds is a DOUBLE, exponent or not.
+    if len(digits) > FLOAT_DIGITS[base] or (not exponent and len(written) > DECIMAL_DIGITS_MAX):
         return None
+    value = Decimal(text)
     # Within the normal range of the type, so that nothing overflows or is flushed to zero.
     if digits and not (-37 if base == "FLOAT" else -307) <= value.adjusted() <= (
         37 if base == "FLOAT" else 307
@@ -143,34 +189,35 @@ def _time(text: str, base: str) -> str | None:
     return _clock(text, FRACTION_DIGITS[base])
 
 
-def _instant(base: str, form: LiteralForm, text: str) -> str | None:
+def _instant(base: str, form: str, text: str) -> str | None:
     zoned = type_class(base) == "timestamptz"
-    digits = FRACTION_DIGITS[base]
     if form == "DATE":
-        day, clock, offset = _day(text), "00:00:00", ""
-        if zoned:
-            return None
-    elif form == "text" or form == base or (form == "TIMESTAMP" and not zoned):
+        parts = (text, "00:00:00", "") if _day(text) and not zoned else None
+    elif form in ("text", base) or (form == "TIMESTAMP" and not zoned):
         # A cast to TIMESTAMP on the way keeps microseconds only.
-        digits = min(digits, FRACTION_DIGITS.get(form, digits))
-        day, clock, offset = _split(text, digits)
+        parts = _split(text, min(FRACTION_DIGITS[base], FRACTION_DIGITS.get(form, 9)))
     else:
+        parts = None
+    if parts is None or bool(parts[2]) != zoned:
         return None
-    if day is None or clock is None or bool(offset) != zoned:
-        return None
+    day, clock, offset = parts
     if base in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") and int(day[:4]) not in _NANOSECOND_YEARS:
         return None
     return _to_utc(day, clock, offset) if zoned else f"{day} {clock}"
 
 
-def _split(text: str, digits_max: int) -> tuple[str | None, str | None, str]:
+def _split(text: str, digits_max: int) -> tuple[str, str, str] | None:
+    """Give the day, the time of day and the offset, each in its exact form."""
     day, rest = _day(text[:10]), text[10:]
+    if day is None:
+        return None
     if not rest:
         return day, "00:00:00", ""
     match = re.fullmatch(r" ([0-9:.]+)(.*)", rest, re.DOTALL)
     if match is None or (match[2] and not _OFFSET.fullmatch(match[2])):
-        return None, None, ""
-    return day, _clock(match[1], digits_max), match[2]
+        return None
+    clock = _clock(match[1], digits_max)
+    return None if clock is None else (day, clock, match[2])
 
 
 def _to_utc(day: str, clock: str, offset: str) -> str | None:

@@ -10,16 +10,17 @@ Invariants
   D4  Nothing here knows a schema: names stay as written, literals stay text.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import ParseError, SqlglotError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from eligibility.reasons import Reason, in_order
 from eligibility.shape import Calculation, Operator, Selection
@@ -81,6 +82,15 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranged:
+    """`column BETWEEN low AND high`."""
+
+    column: Ref
+    low: "Ref | Raw"
+    high: "Ref | Raw"
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """`column IN (…)`."""
 
@@ -119,7 +129,7 @@ class Joined:
     members: "tuple[Condition, ...]"
 
 
-Condition = Ref | Compared | Listed | Nullness | Matched | Negated | Joined | Found
+Condition = Ref | Compared | Ranged | Listed | Nullness | Matched | Negated | Joined | Found
 OutputReading = Ref | Calculated | Star | Found
 KeyReading = Ref | Position | Found
 
@@ -155,6 +165,17 @@ class _Dialect(DuckDB):
 
 
 _DIALECT = _Dialect()
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+class _NoStatementInLogs(logging.Filter):
+    """Keep sqlglot from logging a statement's text while it is read here."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _SILENT.get()
+
+
+logging.getLogger("sqlglot").addFilter(_NoStatementInLogs())
 
 
 def read(statement: str) -> TextReading:
@@ -170,13 +191,16 @@ def read(statement: str) -> TextReading:
         RecursionError: where the statement is nested deeper than the stack that is left; the
             caller reads once more on a fresh one.
     """
+    silent = _SILENT.set(True)
     try:
         tokens = _DIALECT.tokenize(statement)
         if _has_unreadable_token(tokens):
             return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
         trees = _DIALECT.parser().parse(tokens, statement)
-    except (ParseError, TokenError, SqlglotError):
+    except SqlglotError:
         return TextReading(reasons=(Reason.NOT_SQL,))
+    finally:
+        _SILENT.reset(silent)
     statements = [
         tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)
     ]
@@ -262,12 +286,15 @@ _IN_CLAUSES: tuple[tuple[type[exp.Expr], Reason], ...] = (
 )
 
 
-@lru_cache(maxsize=None)
+_REASONS: dict[type[exp.Expr], Reason | None] = {}
+
+
 def _reason_of(kind: type[exp.Expr]) -> Reason | None:
-    for listed, reason in (*_ANYWHERE, *_IN_CLAUSES):
-        if issubclass(kind, listed):
-            return reason
-    return None
+    """Look a node type up in both lists, once a type."""
+    if kind not in _REASONS:
+        listed = (reason for base, reason in (*_ANYWHERE, *_IN_CLAUSES) if issubclass(kind, base))
+        _REASONS[kind] = next(listed, None)
+    return _REASONS[kind]
 
 
 def _anywhere(root: exp.Expr) -> Iterator[Reason]:
@@ -593,7 +620,7 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_TYPED_LITERALS: dict[exp.DataType.Type, str] = {
+_TYPED_LITERALS: dict[exp.DType, str] = {
     exp.DType.DATE: "DATE",
     exp.DType.TIME: "TIME",
     exp.DType.TIMESTAMP: "TIMESTAMP",
@@ -661,11 +688,9 @@ def _literal(node: Any) -> Raw | None:
 
 def _between(node: exp.Expr) -> Condition:
     column, low, high = (_operand(node.args.get(name)) for name in ("this", "low", "high"))
-    if column is None or low is None or high is None or not _only(node, "this", "low", "high"):
+    if not isinstance(column, Ref) or low is None or high is None:
         return _NOT_STATABLE
-    if isinstance(column, Raw):
-        return _NOT_STATABLE
-    return Joined("and", (Compared(column, ">=", low), Compared(column, "<=", high)))
+    return Ranged(column, low, high) if _only(node, "this", "low", "high") else _NOT_STATABLE
 
 
 def _in(node: exp.Expr) -> Condition:

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from eligibility import reading as text
 from eligibility.evidence import Column, EngineReading, Label, Schema, Table, Verdict, fold
-from eligibility.literal import exact
+from eligibility.literal import exact, keeps_column
 from eligibility.reasons import Reason, in_order
 from eligibility.shape import (
     FILTER_DEPTH_MAX,
@@ -225,10 +225,10 @@ def _derivation(made: text.OutputReading, table: Table, qualifier: str) -> Deriv
             if isinstance(column, Reason):
                 return Other(reason=column)
             return DirectColumn(column=column.name)
-        case text.Calculated(argument=None):
-            return Aggregate(calculation=made.calculation, column=None)
-        case text.Calculated(argument=text.Ref() as argument):
-            column = _column(argument, table, qualifier)
+        case text.Calculated():
+            if made.argument is None:
+                return Aggregate(calculation=made.calculation, column=None)
+            column = _column(made.argument, table, qualifier)
             if isinstance(column, Reason):
                 return Other(reason=column)
             return Aggregate(calculation=made.calculation, column=column.name)
@@ -371,6 +371,8 @@ def _predicate(condition: text.Condition, table: Table, qualifier: str) -> Predi
             return Negation(member=_predicate(condition.member, table, qualifier))
         case text.Compared():
             return _comparison(condition, table, qualifier)
+        case text.Ranged():
+            return _range(condition, table, qualifier)
         case text.Ref():
             column = _column(condition, table, qualifier)
             if isinstance(column, Reason):
@@ -399,6 +401,32 @@ def _comparison(condition: text.Compared, table: Table, qualifier: str) -> Predi
     column = _column(left, table, qualifier)
     if isinstance(column, Reason):
         return Unstatable(reason=column)
+    if not _kept(column, right):
+        return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
+    return _compared(column, operator, right, table, qualifier)
+
+
+def _range(condition: text.Ranged, table: Table, qualifier: str) -> Predicate:
+    """Put BETWEEN into normal form: two comparisons."""
+    column = _column(condition.column, table, qualifier)
+    if isinstance(column, Reason):
+        return Unstatable(reason=column)
+    if not _kept(column, condition.low, condition.high):
+        return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
+    low = _compared(column, ">=", condition.low, table, qualifier)
+    high = _compared(column, "<=", condition.high, table, qualifier)
+    return conjoin("and", iter((low, high)))
+
+
+def _kept(column: Column, *beside: text.Ref | text.Raw) -> bool:
+    """Say whether the column keeps its values beside the bare numerals it is compared with."""
+    numerals = [one.text for one in beside if isinstance(one, text.Raw) and one.form == "number"]
+    return keeps_column(column, numerals)
+
+
+def _compared(
+    column: Column, operator: Operator, right: text.Ref | text.Raw, table: Table, qualifier: str
+) -> Predicate:
     if (reason := _comparable(column, operator)) is not None:
         return Unstatable(reason=reason)
     if isinstance(right, text.Raw):
@@ -447,6 +475,8 @@ def _membership(condition: text.Listed, table: Table, qualifier: str) -> Predica
         return Unstatable(reason=column)
     if (reason := _comparable(column, "=")) is not None:
         return Unstatable(reason=reason)
+    if not _kept(column, *condition.values):
+        return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
     values = []
     for raw in condition.values:
         value = exact(column, raw.form, raw.text)

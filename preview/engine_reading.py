@@ -110,19 +110,20 @@ def read_plan(text: str, pins: tuple[Pin, ...]) -> PlanReading:
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     tree = _parsed(text)
     plans = tree.get("plans") if tree is not None and tree.get("error") is False else None
+    shape: Shape | None = None
+    reasons: tuple[Reason, ...] = ()
+    types: tuple[str | None, ...] = ()
+    refused: Reason | None = None
     try:
-        if not isinstance(plans, list) or len(plans) != 1 or not isinstance(plans[0], dict):
+        if not isinstance(plans, list) or len(plans) != 1:
             raise _Unreadable(Reason.PLAN_UNREADABLE)
         refused = _refused(plans[0])
         types = _types(plans[0])
-        try:
-            shape, reasons = _shape(plans[0], pins), ()
-        except _Unreadable as unreadable:
-            shape, reasons = None, _found_in(plans[0]) or (unreadable.reason,)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
-        shape, reasons, types, refused = None, (Reason.PLAN_UNREADABLE,), (), None
+        shape = _shape(plans[0], pins)
     except _Unreadable as unreadable:
-        shape, reasons, types, refused = None, (unreadable.reason,), (), None
+        reasons = _found_in(plans[0] if plans else None) or (unreadable.reason,)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
+        reasons = (Reason.PLAN_UNREADABLE,)
     return PlanReading(
         EngineReading(shape=shape, reasons=reasons, plan_sha256=digest), types, refused
     )
@@ -248,14 +249,14 @@ _NODES: dict[str, Reason] = {
 }
 
 
-def _found_in(plan: Node) -> tuple[Reason, ...]:
+def _found_in(plan: object) -> tuple[Reason, ...]:
     """Name the plan nodes that withhold the whole statement."""
     found = set()
     for node in _walk(plan):
         kind = node.get("type")
         if isinstance(kind, str) and kind in _NODES:
             found.add(_NODES[kind])
-        if kind == "LOGICAL_GET" and node["qname"]["path"] != ["seq_scan"]:
+        if kind == "LOGICAL_GET" and node.get("qname") != {"path": ["seq_scan"]}:
             found.add(Reason.TABLE_FUNCTION)
     return in_order(found)
 

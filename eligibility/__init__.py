@@ -1,0 +1,83 @@
+"""Which values of an executed SQL result may be stated as facts, and under what label.
+
+The public names below are loaded when they are first asked for, so that the process that only
+executes SQL never loads the parser.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eligibility.classify import classify
+    from eligibility.evidence import (
+        Cell,
+        Claim,
+        EngineReading,
+        EvidenceError,
+        Fact,
+        Observation,
+        Pin,
+        Release,
+        ReturnedPreview,
+        Schema,
+        Verdict,
+        Verdicts,
+        from_json,
+    )
+    from eligibility.reasons import Reason
+    from eligibility.release import release
+    from eligibility.wording import parse
+
+_PLACES = {
+    "classify": "classify",
+    "Cell": "evidence",
+    "Claim": "evidence",
+    "EngineReading": "evidence",
+    "EvidenceError": "evidence",
+    "Fact": "evidence",
+    "Observation": "evidence",
+    "Pin": "evidence",
+    "Release": "evidence",
+    "ReturnedPreview": "evidence",
+    "Schema": "evidence",
+    "Verdict": "evidence",
+    "Verdicts": "evidence",
+    "from_json": "evidence",
+    "Reason": "reasons",
+    "release": "release",
+    "parse": "wording",
+}
+
+__all__ = [
+    "Cell",
+    "Claim",
+    "EngineReading",
+    "EvidenceError",
+    "Fact",
+    "Observation",
+    "Pin",
+    "Reason",
+    "Release",
+    "ReturnedPreview",
+    "Schema",
+    "Verdict",
+    "Verdicts",
+    "classify",
+    "from_json",
+    "parse",
+    "release",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from the module that defines it."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'eligibility' has no attribute {name!r}")
+    value = getattr(import_module(f"eligibility.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__
