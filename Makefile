@@ -63,7 +63,10 @@ $(LOCKED): requirements.lock
 	@"$(PYTHON)" -m venv $(VENV) || { \
 	    echo "make: $(PYTHON) cannot make a virtual environment (on Debian: install python3-venv)" >&2; exit 1; }
 	@echo "installing the locked dependencies into $(VENV)"
-	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@# First the locked build backend: one package has no wheel, and is built with that and nothing else.
+	@sed -n '/^setuptools==/,/[^\]$$/p' requirements.lock > $(VENV)/build.lock
+	@$(PIP) install --no-deps --require-hashes --requirement $(VENV)/build.lock
+	@$(PIP) install --no-deps --require-hashes --no-build-isolation --use-pep517 --requirement requirements.lock
 	@printf '%s\n' "$(CURDIR)" > $@
 
 $(INSTALLED): $(LOCKED) pyproject.toml
