@@ -4,7 +4,9 @@ The public names below are loaded when they are first asked for, so that the pro
 executes SQL never loads the parser.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,3 +83,18 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps `classify` and `release` the functions once the modules of those names are loaded.
+
+    The import system sets every loaded module as an attribute of its package, over what is there.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PLACES and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

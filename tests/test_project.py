@@ -181,6 +181,18 @@ assert eligibility.classify("SELECT a FROM t", schema).any_eligible
     assert "preview" not in loaded(code)
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_stay_what_they_are_whatever_is_loaded(package):
+    loaded(f"""
+import importlib, pathlib, {package}
+for path in pathlib.Path({package!r}).glob("*.py"):
+    importlib.import_module(f"{package}.{{path.stem}}")
+names = {package}.__all__
+assert len(names) > 10
+assert not [name for name in names if type(getattr({package}, name)) is type(importlib)]
+""")
+
+
 def test_importing_loads_no_logic():
     assert not loaded("import eligibility, preview") & {"sqlglot", "duckdb", "pyarrow", "pydantic"}
 
