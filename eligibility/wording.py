@@ -68,8 +68,6 @@ from eligibility.types import type_class
 from eligibility.unicode import is_shown
 
 LINE_MAX = 2_000
-# In normal form a NOT may stand on every level of what was written.
-DEPTH_MAX = 2 * FILTER_DEPTH_MAX
 NOTE = " (rows where it is NULL are not counted)"
 TEXT_ORDER = " (text order)"
 
@@ -190,7 +188,7 @@ def filter_text(predicate: Predicate, table: TablePath, schema: Schema) -> str |
     Returns:
         One line of any length, such as `(flights.month = 1) AND (NOT (flights.day IN (1, 2) (rows
         where it is NULL are not counted)))`; None where a part is unstatable or conditions are
-        nested deeper than `DEPTH_MAX`.
+        nested over 16 levels.
     """
     if _too_deep(predicate):
         return None
@@ -198,10 +196,10 @@ def filter_text(predicate: Predicate, table: TablePath, schema: Schema) -> str |
 
 
 def _too_deep(predicate: Predicate) -> bool:
-    rest = [(predicate, 0)]
+    rest = [(predicate, 1)]
     while rest:
         part, depth = rest.pop()
-        if depth > DEPTH_MAX:
+        if depth > FILTER_DEPTH_MAX:
             return True
         if isinstance(part, Negation):
             rest.append((part.member, depth + 1))
@@ -456,7 +454,7 @@ class _Reader:
             group.append(self._key(table))
             while self._take(", "):
                 group.append(self._key(table))
-        predicate = self._filter(table, 0) if self._take(" where ") else None
+        predicate = self._filter(table, 1) if self._take(" where ") else None
         name = None if column is None else column.name
         label = Label(kind="aggregate", table=table.path, column=name, calculation=calculation)
         return Line(label, value, exact, None, tuple(group), predicate), base
@@ -470,7 +468,7 @@ class _Reader:
         return GroupCell(column=column.name, cell=Cell(type=column.type, text=text))
 
     def _filter(self, table: Table, depth: int) -> Predicate:
-        if depth > DEPTH_MAX:
+        if depth > FILTER_DEPTH_MAX:
             raise _Unreadable
         if self._take("NOT ("):
             member = self._filter(table, depth + 1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from eligibility.evidence import Cell, GroupCell, Label, Schema
 from eligibility.reasons import Reason
 from eligibility.shape import (
+    FILTER_DEPTH_MAX,
     ColumnComparison,
     Comparison,
     Conjunction,
@@ -27,7 +28,6 @@ from eligibility.shape import (
 from eligibility.types import type_class
 from eligibility.unicode import DEFAULT_IGNORABLE, EXACT_TEXT_MAX, exact_text, is_shown
 from eligibility.wording import (
-    DEPTH_MAX,
     LINE_MAX,
     NOTE,
     TEXT_ORDER,
@@ -390,8 +390,8 @@ def nested(depth: int) -> Predicate:
 
 
 def test_a_filter_that_is_too_deep_or_not_statable_is_not_written() -> None:
-    assert filter_text(nested(DEPTH_MAX), TABLE, FLIGHTS) is not None
-    assert filter_text(nested(DEPTH_MAX + 1), TABLE, FLIGHTS) is None
+    assert filter_text(nested(FILTER_DEPTH_MAX - 1), TABLE, FLIGHTS) is not None
+    assert filter_text(nested(FILTER_DEPTH_MAX), TABLE, FLIGHTS) is None
     assert filter_text(nested(20_000), TABLE, FLIGHTS) is None
     unknown = Unstatable(reason=Reason.FILTER_NOT_STATABLE)
     assert filter_text(unknown, TABLE, FLIGHTS) is None
@@ -410,7 +410,7 @@ def test_nothing_is_shortened() -> None:
 
 # --- what is not a line -------------------------------------------------------------------------
 
-DEEP = "NOT (" * (DEPTH_MAX + 1) + f"flights.month = 1{NOTE}" + ")" * (DEPTH_MAX + 1)
+DEEP = "NOT (" * FILTER_DEPTH_MAX + f"flights.month = 1{NOTE}" + ")" * FILTER_DEPTH_MAX
 
 
 @pytest.mark.parametrize(
