@@ -1,0 +1,25 @@
+-- direct-column
+-- A stored value is stated under its own table and column, in the order the statement asks for.
+SELECT carrier, distance FROM flights;
+--> carrier  column main.flights.carrier
+--> distance  column main.flights.distance
+
+-- One edit away: a constant beside it says nothing of the table, and does not harm its neighbour.
+SELECT carrier, 1 AS distance FROM flights;
+--> carrier  column main.flights.carrier
+--> distance  withheld constant
+
+-- One edit away: the value is calculated, whatever it is called.
+SELECT carrier, distance * 2 AS distance FROM flights;
+--> carrier  column main.flights.carrier
+--> distance  withheld arithmetic
+
+-- One edit away: parentheses make an expression of a column.
+SELECT (carrier) FROM flights;
+--> #1  withheld expression
+
+-- One edit away: the table has no such column, and the engine does not run the statement.
+SELECT carrier, distances FROM flights;
+--> carrier  column main.flights.carrier
+--> distances  withheld column-unknown
+--> engine failed
