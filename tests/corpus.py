@@ -48,6 +48,7 @@ BEFORE = "Before:"
 MARK = "-->"
 
 _ESCAPE = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
+_REASONS = {reason.value: reason for reason in Reason}
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CODES = re.compile(r"(?:^|  |^cell [0-9]+\.[0-9]+ )withheld ([a-z-]+(?:, [a-z-]+)*)$")
 
@@ -91,7 +92,7 @@ class Case:
             if line.startswith("engine "):
                 _, said, *why = line.split()
                 codes += [f"engine-{said}", *why]
-        return frozenset(Reason(code) for code in codes)
+        return frozenset(_REASONS[code] for code in codes)
 
     @property
     def has_eligible(self) -> bool:
