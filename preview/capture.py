@@ -1,0 +1,514 @@
+"""A statement on a sealed connection → its rows, as the engine renders them (contract 5, 6).
+
+It runs in the child, where parsing and binding can be killed, and it never raises for a statement:
+what it found is a value that crosses to the parent.
+
+Invariants
+  C1  What is planned and what is executed are the same bytes: the statement's own, less a trailing
+      semicolon and what follows it. The engine's splitter took them for one SELECT.
+  C2  Nothing runs before the plan was read, and a plan that cannot be read is not run. Only listed
+      operators and listed table functions run; functions with effects, and those that look beyond
+      the statement and its tables, do not.
+  C3  The engine evaluates the arguments of table functions while it plans. So the calls that are
+      refused are sought in the statement's own parse tree before it is planned.
+  C4  Every value is the engine's own text; none passes through a Python number or date.
+  C5  A message of the engine is kept only where it came from parsing or binding the bare
+      statement: then it quotes the statement. Later ones can quote cells (contract 5).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import duckdb
+from pydantic import Field
+
+from eligibility.evidence import (
+    CELL_TEXT_BYTES_MAX,
+    COLUMNS_MAX,
+    ROWS_MAX,
+    EngineReading,
+    Pin,
+    Truncation,
+)
+from eligibility.reasons import Reason
+from eligibility.shape import Model
+from preview.engine_reading import PLAN_QUERY, PlanReading, plan_error, read_plan
+
+MESSAGE_MAX = 2_000
+
+
+class Refused(Model):
+    """The statement is not run; `message` is the parser's, where it is no SQL."""
+
+    kind: Literal["refused"] = "refused"
+    reason: Reason
+    message: str | None = None
+
+
+class Failed(Model):
+    """The engine gave an error; its message only where it quotes nothing but the statement."""
+
+    kind: Literal["failed"] = "failed"
+    error_class: str
+    message: str | None = None
+
+
+class Broken(Model):
+    """The engine ran out of memory, or of its senses: what it says afterwards counts no more."""
+
+    kind: Literal["broken"] = "broken"
+    error_class: str
+
+
+class Read(Model):
+    """What the plan says; nothing was executed."""
+
+    kind: Literal["read"] = "read"
+    reading: EngineReading
+
+
+class Captured(Model):
+    """What the execution returned.
+
+    Attributes:
+        reading: what the plan says.
+        names, types: of the bare statement's columns, by position.
+        rows: the engine's own texts, None for NULL.
+        truncated: why rows are missing; None where none is.
+    """
+
+    kind: Literal["captured"] = "captured"
+    reading: EngineReading
+    names: tuple[str, ...] = Field(min_length=1, max_length=COLUMNS_MAX)
+    types: tuple[str, ...] = Field(min_length=1, max_length=COLUMNS_MAX)
+    rows: tuple[tuple[str | None, ...], ...] = Field(max_length=ROWS_MAX)
+    truncated: Truncation | None
+
+
+Outcome = Annotated[Refused | Failed | Broken | Read | Captured, Field(discriminator="kind")]
+
+
+class _Stopped(Exception):
+    """Carries the outcome of a statement that does not get to its rows."""
+
+    def __init__(self, outcome: Refused | Failed | Broken) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+# After these the engine's state is not known, or its memory is short.
+_BREAKING = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException)
+
+
+def read(
+    connection: duckdb.DuckDBPyConnection, statement: str, pins: tuple[Pin, ...]
+) -> Refused | Failed | Broken | Read:
+    """Plan a statement without executing it (contract 3, the engine reading).
+
+    Args:
+        connection: a sealed connection.
+        statement: text that `eligibility.statement.refusal` lets pass.
+        pins: the pinned tables.
+
+    Returns:
+        The reading, or why there is none.
+    """
+    try:
+        with connection.cursor() as cursor:
+            return Read(reading=_planned(cursor, statement, pins)[1].reading)
+    except _Stopped as stopped:
+        return stopped.outcome
+    except (*_BREAKING, MemoryError) as error:
+        return Broken(error_class=type(error).__name__)
+
+
+def capture(
+    connection: duckdb.DuckDBPyConnection, statement: str, pins: tuple[Pin, ...]
+) -> Refused | Failed | Broken | Captured:
+    """Execute a statement and take its first rows (contract 5 and 6).
+
+    Args:
+        connection: a sealed connection.
+        statement: text that `eligibility.statement.refusal` lets pass.
+        pins: the pinned tables.
+
+    Returns:
+        At most 50 rows with at most 64 KiB of text, or why there are none.
+    """
+    try:
+        with connection.cursor() as cursor:
+            bare, plan = _planned(cursor, statement, pins)
+            try:
+                return _executed(cursor, bare, plan)
+            except _BREAKING:
+                raise
+            except duckdb.Error as error:
+                return Failed(error_class=type(error).__name__)
+    except _Stopped as stopped:
+        return stopped.outcome
+    except (*_BREAKING, MemoryError) as error:
+        return Broken(error_class=type(error).__name__)
+
+
+# --- before it is planned -----------------------------------------------------------------------
+
+# Table functions that make rows from their arguments and look nowhere else. Every other one is
+# refused, also one that a later engine brings.
+TABLE_FUNCTIONS_RUN = frozenset(
+    {
+        "generate_series",
+        "icu_calendar_names",
+        "json_each",
+        "json_tree",
+        "pg_timezone_names",
+        "range",
+        "repeat",
+        "repeat_row",
+        "seq_scan",
+        "summary",
+        "test_all_types",
+        "test_vector_types",
+        "unnest",
+    }
+)
+
+# Calls that have effects, look beyond the statement and its tables, or run text as SQL. Those
+# above the line are scalar functions and macros; those below are the engine's table functions.
+CALLS_REFUSED = frozenset(
+    {
+        "current_connection_id",
+        "current_query",
+        "current_query_id",
+        "current_setting",
+        "current_transaction_id",
+        "currval",
+        "getenv",
+        "getvariable",
+        "json_serialize_plan",
+        "nextval",
+        "pg_sleep",
+        "setseed",
+        "setval",
+        "sleep_ms",
+        "to_aggregate_state",  # takes the caller's bytes for a structure of the engine's own
+        "txid_current",
+        "write_log",
+        # ---
+        "add_grammar_extension",
+        "arrow_scan",
+        "arrow_scan_dumb",
+        "checkpoint",
+        "create_external_resource",
+        "deregister_external_resource",
+        "destroy_external_resource",
+        "disable_logging",
+        "disable_profiling",
+        "duckdb_logs_parsed",
+        "duckdb_profiling_settings",
+        "enable_logging",
+        "enable_profiling",
+        "force_checkpoint",
+        "get_block_size",
+        "glob",
+        "json_execute_serialized_sql",
+        "pandas_scan",
+        "parquet_bloom_probe",
+        "parquet_file_metadata",
+        "parquet_full_metadata",
+        "parquet_kv_metadata",
+        "parquet_metadata",
+        "parquet_page_index",
+        "parquet_scan",
+        "parquet_schema",
+        "python_arrow_scan",
+        "python_map_function",
+        "query",
+        "query_table",
+        "read_blob",
+        "read_csv",
+        "read_csv_auto",
+        "read_duckdb",
+        "read_json",
+        "read_json_auto",
+        "read_json_objects",
+        "read_json_objects_auto",
+        "read_ndjson",
+        "read_ndjson_auto",
+        "read_ndjson_objects",
+        "read_parquet",
+        "read_single_csv_file",
+        "read_single_json_file",
+        "read_single_parquet_file",
+        "read_text",
+        "register_external_resource",
+        "register_external_resource_type",
+        "remove_grammar_extension",
+        "sniff_csv",
+        "truncate_duckdb_logs",
+        "which_secret",
+    }
+)
+# The engine's tables about itself: `duckdb_tables`, `pragma_version`.
+_CATALOG = ("duckdb_", "pragma_")
+
+# To the engine these are SELECTs, and SUMMARIZE leaves no trace in the plan.
+_SHOWS = frozenset({"describe", "show", "summarize"})
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def _call_refused(name: str) -> bool:
+    return name in CALLS_REFUSED or name.startswith(_CATALOG)
+
+
+def _bare(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """Give the bytes that are planned and executed: one SELECT, without what ends it (C1)."""
+    query = _one_select(connection, statement)
+    if query == statement and ";" not in statement:
+        return statement
+    # The splitter leaves out leading semicolons and writes other spaces as plain ones, of the
+    # same length in bytes; the tokenizer counts in bytes too.
+    written, seen = statement.encode(), query.encode()
+    start = len(written) - len(seen)
+    ends = (
+        at
+        for at, kind in duckdb.tokenize(query)
+        if kind == duckdb.token_type.operator and seen[at : at + 1] == b";"
+    )
+    end = next(ends, len(seen))
+    bare = written[start : start + end].decode(errors="replace")
+    if _one_select(connection, bare).encode() != seen[:end]:
+        raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+    return bare
+
+
+def _one_select(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """Give the one SELECT in the text, as the engine's splitter writes it."""
+    try:
+        found = connection.extract_statements(statement)
+    except _BREAKING:
+        raise
+    except duckdb.Error as error:
+        message = str(error)[:MESSAGE_MAX]
+        raise _Stopped(Refused(reason=Reason.NOT_SQL, message=message)) from None
+    if len(found) != 1:
+        reason = Reason.SEVERAL_STATEMENTS if found else Reason.NO_STATEMENT
+        raise _Stopped(Refused(reason=reason))
+    if found[0].type != duckdb.StatementType.SELECT:
+        raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
+    if found[0].named_parameters:
+        raise _Stopped(Refused(reason=Reason.PARAMETER))
+    return found[0].query
+
+
+def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
+    """Look for refused calls in the parse tree, where one of their names stands in the text (C3).
+
+    Strings, comments and column names hold such words too; only the tree can tell.
+    """
+    words = _WORD.findall(bare.translate(_LOWER))
+    if not any(word in _SHOWS or _call_refused(word) for word in words):
+        return
+    row = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [bare]).fetchone()
+    for node in _nodes(_tree(row)):
+        if str(node.get("type", "")).startswith("SHOW"):
+            raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
+        name = node.get("function_name")
+        if isinstance(name, str) and _call_refused(name.translate(_LOWER)):
+            raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+
+
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+Node = dict[str, Any]
+
+
+def _tree(row: tuple[Any, ...] | None) -> Node:
+    """Parse the one JSON document of a row; what is none, or too deep, is refused."""
+    try:
+        tree = json.loads(row[0]) if row else None
+    except (TypeError, ValueError, RecursionError):
+        tree = None
+    if not isinstance(tree, dict) or tree.get("error") is not False:
+        raise _Stopped(Refused(reason=Reason.PLAN_UNREADABLE))
+    return tree
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    waiting = [tree]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            yield here
+            waiting.extend(here.values())
+        elif isinstance(here, list):
+            waiting.extend(here)
+
+
+# --- the plan -----------------------------------------------------------------------------------
+
+# Operators that only read. CHUNK_GET holds what DESCRIBE found; the rest of the engine's list
+# writes, sets or explains.
+_OPERATORS_RUN = frozenset(
+    f"LOGICAL_{name}"
+    for name in (
+        "AGGREGATE_AND_GROUP_BY",
+        "ANY_JOIN",
+        "ASOF_JOIN",
+        "COMPARISON_JOIN",
+        "CROSS_PRODUCT",
+        "CTE_REF",
+        "DELIM_GET",
+        "DELIM_JOIN",
+        "DEPENDENT_JOIN",
+        "DISTINCT",
+        "DUMMY_SCAN",
+        "EMPTY_RESULT",
+        "EXCEPT",
+        "EXPRESSION_GET",
+        "FILTER",
+        "GET",
+        "INTERSECT",
+        "LIMIT",
+        "MATERIALIZED_CTE",
+        "ORDER_BY",
+        "PIVOT",
+        "POSITIONAL_JOIN",
+        "PROJECTION",
+        "RECURSIVE_CTE",
+        "SAMPLE",
+        "UNION",
+        "UNNEST",
+        "WINDOW",
+    )
+)
+
+
+def _planned(
+    cursor: duckdb.DuckDBPyConnection, statement: str, pins: tuple[Pin, ...]
+) -> tuple[str, PlanReading]:
+    """Give what is to be executed, and what its plan says (C2)."""
+    bare = _bare(cursor, statement)
+    try:
+        _check_calls(cursor, bare)
+        row = cursor.execute(PLAN_QUERY, [bare]).fetchone()
+    except _BREAKING:
+        raise
+    except duckdb.Error as error:
+        raise _Stopped(Failed(error_class=type(error).__name__)) from None
+    text = str(row[0]) if row else ""
+    error_found = plan_error(text)
+    if error_found is not None:
+        raise _Stopped(_from_plan_error(*error_found))
+    _check_plan(_tree(row))
+    plan = read_plan(text, pins)
+    if plan.refused is not None:
+        raise _Stopped(Refused(reason=plan.refused))
+    if len(plan.types) > COLUMNS_MAX:
+        raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+    return bare, plan
+
+
+def _from_plan_error(kind: str, message: str) -> Refused | Failed | Broken:
+    name = "".join(word.capitalize() for word in kind.split()) + "Exception"
+    match kind:
+        case "parser" | "binder" | "catalog" | "syntax":
+            return Failed(error_class=name, message=message[:MESSAGE_MAX])
+        case "permission":
+            return Refused(reason=Reason.ENGINE_REFUSED)
+        case "not implemented" | "serialization" | "invalid input":
+            return Refused(reason=Reason.PLAN_UNREADABLE)
+        case "out of memory" | "internal" | "fatal":
+            return Broken(error_class=name)
+        case _:
+            return Failed(error_class=name)
+
+
+def _check_plan(tree: Node) -> None:
+    plans = tree.get("plans")
+    if not isinstance(plans, list) or len(plans) != 1:
+        raise _Stopped(Refused(reason=Reason.PLAN_UNREADABLE))
+    for node in _nodes(plans[0]):
+        kind = node.get("type")
+        is_operator = isinstance(kind, str) and kind.startswith("LOGICAL_")
+        if is_operator and kind not in _OPERATORS_RUN:
+            raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
+        if "qname" not in node:
+            continue
+        name = node["qname"]["path"][-1]
+        if _call_refused(name) or (is_operator and name not in TABLE_FUNCTIONS_RUN):
+            raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+
+
+# --- the execution ------------------------------------------------------------------------------
+
+# One row more than is kept, so that exactly 50 is known to be all. A text that is cut here is by
+# itself longer than all the text that is kept: its row is left out. The bracket closes on a line
+# of its own, since a comment may end the statement.
+_WRAPPED = (
+    "SELECT system.main.left(CAST(COLUMNS(*) AS VARCHAR), {characters}) FROM (\n{bare}\n)"
+    " LIMIT {rows}"
+)
+_HEAD = "(\n{bare}\n) LIMIT 0"
+_NUMBERED = re.compile(r"(.*)_[0-9]+", re.DOTALL)
+
+
+def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -> Captured:
+    names: list[str] = []
+    types: list[str] = []
+    told = [kind for kind in plan.types if kind is not None]
+    if not told or len(told) != len(plan.types):
+        names, types = _head(cursor, bare)
+    cursor.execute(
+        _WRAPPED.format(bare=bare, characters=CELL_TEXT_BYTES_MAX + 1, rows=ROWS_MAX + 1)
+    )
+    wrapped = [str(column[0]) for column in cursor.description]
+    rows, truncated = _rows(cursor)
+    if not types:
+        names, types = (_head(cursor, bare)[0], told) if _renamed(wrapped) else (wrapped, told)
+    if not len(wrapped) == len(names) == len(types):
+        raise _Stopped(Refused(reason=Reason.PLAN_UNREADABLE))
+    return Captured(
+        reading=plan.reading,
+        names=tuple(names),
+        types=tuple(types),
+        rows=tuple(rows),
+        truncated=truncated,
+    )
+
+
+def _rows(
+    cursor: duckdb.DuckDBPyConnection,
+) -> tuple[list[tuple[str | None, ...]], Truncation | None]:
+    """Take whole rows while they fit (contract 6)."""
+    rows: list[tuple[str | None, ...]] = []
+    left = CELL_TEXT_BYTES_MAX
+    while (row := cursor.fetchone()) is not None:
+        if len(rows) == ROWS_MAX:
+            return rows, "rows"
+        left -= sum(len(text.encode()) for text in row if text is not None)
+        if left < 0:
+            return rows, "bytes"
+        rows.append(row)
+    return rows, None
+
+
+def _renamed(names: list[str]) -> bool:
+    """Say whether the wrapper may have numbered a name because it stands there twice."""
+    folded = {name.translate(_LOWER) for name in names}
+    numbered = (_NUMBERED.fullmatch(name.translate(_LOWER)) for name in names)
+    return any(match is not None and match[1] in folded for match in numbered)
+
+
+def _head(cursor: duckdb.DuckDBPyConnection, bare: str) -> tuple[list[str], list[str]]:
+    """Ask the engine for the names and types of the bare statement; no row is made."""
+    cursor.execute(_HEAD.format(bare=bare))
+    described = cursor.description
+    return [str(column[0]) for column in described], [_base(column[1]) for column in described]
+
+
+def _base(kind: Any) -> str:
+    """Give a type's base name: what it is, without its members, fields or elements."""
+    name = str(kind).strip('"')
+    return str(kind.id).upper() if kind.id != "decimal" and name[-1] in ")]" else name
