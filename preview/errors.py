@@ -45,22 +45,26 @@ class StatementRefused(PreviewError):
 
     Attributes:
         reason: what was found in it.
+        message: what the engine's parser said, where the text is not SQL; else None (X2).
     """
 
     code = "statement-refused"
 
-    def __init__(self, reason: Reason) -> None:
-        """Keep the reason.
+    def __init__(self, reason: Reason, message: str | None = None) -> None:
+        """Keep the reason and, where there is one, the parser's message.
 
         Args:
             reason: what was found in the statement.
+            message: the message of the engine's parser.
         """
-        super().__init__(reason)
+        super().__init__(reason, message)
         self.reason = reason
+        self.message = message
 
     def __str__(self) -> str:
         """Say that it was not run, and what was found."""
-        return f"not run here: {self.reason.sentence} ({self.reason.value})"
+        said = f": {self.message}" if self.message else ""
+        return f"not run here: {self.reason.sentence} ({self.reason.value}){said}"
 
 
 class StatementFailed(PreviewError):
