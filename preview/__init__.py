@@ -22,12 +22,13 @@ if TYPE_CHECKING:
         TargetError,
     )
     from preview.recorder import Recorder
-    from preview.snapshot import CsvOptions, Snapshot, open_snapshot, pin
+    from preview.snapshot import Snapshot, open_snapshot, pin
+    from preview.sources import ReadOptions
 
 __all__ = [
-    "CsvOptions",
     "PinMismatch",
     "PreviewError",
+    "ReadOptions",
     "Recorder",
     "RecorderClosed",
     "RecorderFailed",
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CsvOptions": "snapshot",
+    "ReadOptions": "sources",
     "Recorder": "recorder",
     "Snapshot": "snapshot",
     "open_snapshot": "snapshot",

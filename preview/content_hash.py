@@ -1,0 +1,197 @@
+# ruff: noqa: S608 - names come quoted
+"""The content hash of one pinned table (contract 4).
+
+Invariants
+  H1  The hash depends on types, values and row order alone: slices are a fixed number of rows,
+      and what Arrow leaves open (bits and slots under NULL, padding, offsets, chunks, encodings)
+      is brought to one form first. Column names are not part of it.
+  H2  Different values have different input: NULL differs from every value, a float is its bits
+      (-0.0 is not 0.0, and a NaN keeps its sign and payload, which SQL can show), text and
+      binary are lengths and bytes.
+  H3  What Arrow cannot carry whole (INTERVAL, UNION, VARIANT, alone or nested) is hashed as the
+      engine's sort key together with its text: the key keeps the structure, the text the rest.
+  H4  Rows are read back from the pinned table itself, never from the source.
+"""
+
+import hashlib
+import itertools
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb.sqltypes import DuckDBPyType
+
+from eligibility.evidence import fold
+
+CONTENT_FORMAT = b"eligibility-content/1"
+SLICE_ROWS = 20_480
+READ_ROWS = 6 * SLICE_ROWS  # one row group of the database file
+READ_BYTES_MAX = 64 * 1024 * 1024
+PROGRESS_SECONDS = 0.1
+ARROW_SETTINGS = {"arrow_lossless_conversion": True, "arrow_large_buffer_size": True}
+
+_NESTED = ("list", "array", "struct", "tuple", "map")
+_LOSSY = ("interval", "union", "variant")
+_INTEGER = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+
+
+def content_sha256(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: Sequence[tuple[str, DuckDBPyType]],
+    rows: int,
+    *,
+    workers: int,
+    progress: Callable[[int], None],
+) -> str:
+    """Hash the content of a pinned table (contract 4).
+
+    Args:
+        connection: opened with `ARROW_SETTINGS`; each worker uses a cursor of it.
+        table: the table's path as quoted SQL.
+        columns: name as quoted SQL, and type, by position.
+        rows: how many rows the table has.
+        workers: how many threads read and hash, at least 1.
+        progress: called with the number of rows done so far.
+
+    Returns:
+        A SHA-256 in lower-case hex.
+
+    Raises:
+        duckdb.Error: the table could not be read.
+    """
+    expressions = [_expressions(name, kind) for name, kind in columns]
+    # A column of that name hides the row number; then rows are counted off, which is slower.
+    numbered = all(fold(name) != '"rowid"' for name, _ in columns)
+    rows_of = "WHERE rowid >= {0} AND rowid < {0} + {1}" if numbered else "LIMIT {1} OFFSET {0}"
+    query = f"SELECT {', '.join(itertools.chain(*expressions))} FROM {table} "
+    slices = _slice_digests(connection, query, rows_of, rows, workers, progress)
+    by_expression = zip(*slices, strict=True) if slices else itertools.repeat(())
+    whole = hashlib.sha256(CONTENT_FORMAT)
+    whole.update(struct.pack("<qqq", rows, SLICE_ROWS, len(columns)))
+    for (_, kind), parts in zip(columns, expressions, strict=True):
+        text = str(kind).encode()
+        whole.update(struct.pack("<q", len(text)) + text)
+        for _ in parts:
+            whole.update(hashlib.sha256(b"".join(next(by_expression))).digest())
+    return whole.hexdigest()
+
+
+def _expressions(name: str, kind: DuckDBPyType) -> tuple[str, ...]:
+    if not _is_lossy(kind):
+        return (name,)
+    plain = f"system.main.variant_normalize({name})" if kind.id == "variant" else name
+    key = f"system.main.create_sort_key({plain}, 'ASC NULLS LAST')"
+    return key, f"CAST({name} AS VARCHAR)"
+
+
+def _is_lossy(kind: DuckDBPyType) -> bool:
+    if kind.id in _NESTED:
+        children = (child for _, child in kind.children)
+        return any(isinstance(child, DuckDBPyType) and _is_lossy(child) for child in children)
+    return kind.id in _LOSSY
+
+
+def _slice_digests(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    rows_of: str,
+    rows: int,
+    workers: int,
+    progress: Callable[[int], None],
+) -> list[tuple[bytes, ...]]:
+    """Give, for each slice in order, the digest of each expression of the query."""
+    digests: list[tuple[bytes, ...]] = [()] * -(-rows // SLICE_ROWS)
+    lock = threading.Lock()
+    start = done = 0
+    step = SLICE_ROWS
+
+    def read_and_hash(cursor: duckdb.DuckDBPyConnection) -> None:
+        nonlocal start, done, step
+        while True:
+            with lock:
+                first, count = start, step
+                start += step
+            if first >= rows:
+                return
+            read = cursor.sql(query + rows_of.format(first, count)).to_arrow_table()
+            for place in range(0, read.num_rows, SLICE_ROWS):
+                part = read.slice(place, SLICE_ROWS)
+                digests[(first + place) // SLICE_ROWS] = tuple(_digests(part))
+            with lock:
+                # A whole row group is read at once, unless its rows are large.
+                small = read.nbytes * READ_ROWS <= READ_BYTES_MAX * read.num_rows
+                step = READ_ROWS if small else SLICE_ROWS
+                done += read.num_rows
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            pending = {pool.submit(read_and_hash, connection.cursor()) for _ in range(workers)}
+            while pending:
+                finished, pending = wait(pending, PROGRESS_SECONDS, FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()
+                progress(done)
+        finally:
+            start = rows  # the other workers end after what they are at
+    if done != rows:
+        raise duckdb.InternalError("the table was not read whole")
+    return digests
+
+
+def _digests(part: pa.Table) -> Iterator[bytes]:
+    for column in part.columns:
+        digest = hashlib.sha256()
+        _feed(digest, column.combine_chunks())
+        yield digest.digest()
+
+
+def _feed(digest: Any, array: pa.Array) -> None:
+    """Put one array into a hash, in a form that depends on its values alone (H1, H2)."""
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if isinstance(array, pa.DictionaryArray):
+        array = array.indices
+    kind = array.type
+    digest.update(struct.pack("<qq", len(array), array.null_count))
+    if array.null_count:
+        digest.update(array.is_valid().cast(pa.uint8()).buffers()[1])
+    if isinstance(kind, pa.StructType):
+        for child in array.flatten():
+            _feed(digest, child)
+    elif isinstance(kind, pa.FixedSizeListType):
+        _feed(digest, array.flatten())
+    elif isinstance(kind, pa.ListType | pa.LargeListType | pa.MapType):
+        if isinstance(kind, pa.MapType):
+            array = array.view(pa.list_(kind.field(0)))
+        _feed_integers(digest, pc.list_value_length(array).fill_null(0).cast(pa.uint32()))
+        _feed(digest, array.flatten())
+    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        if array.null_count:
+            array = array.fill_null("" if pa.types.is_large_string(kind) else b"")
+        _feed_integers(digest, pc.binary_length(array).cast(pa.uint32()))
+        if len(array):
+            _, offsets, data = array.buffers()
+            bounds = memoryview(offsets).cast("q")
+            first, last = bounds[array.offset], bounds[array.offset + len(array)]
+            digest.update(memoryview(data)[first:last] if last > first else b"")
+    elif not pa.types.is_null(kind):
+        _feed_fixed_width(digest, array)
+
+
+def _feed_fixed_width(digest: Any, array: pa.Array) -> None:
+    bits = array.type.bit_width
+    zero: int | bytes = 0 if bits in _INTEGER else bytes(bits // 8)
+    array = array.view(_INTEGER.get(bits) or pa.binary(bits // 8))
+    _feed_integers(digest, array.fill_null(zero) if array.null_count else array)
+
+
+def _feed_integers(digest: Any, array: pa.Array) -> None:
+    if len(array):
+        width = array.type.bit_width // 8
+        digest.update(array.buffers()[1].slice(array.offset * width, len(array) * width))
