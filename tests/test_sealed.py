@@ -471,7 +471,9 @@ SAME = [
 ENDS = re.compile(r"\A[\s;]+|\s*;[;\s]*(--[^\n]*)?\Z")
 
 
-def rendered(connection: duckdb.DuckDBPyConnection, statement: str, width: int) -> list[object]:
+def rendered(
+    connection: duckdb.DuckDBPyConnection, statement: str, width: int
+) -> list[tuple[object, ...]]:
     """Run the bare statement whole, and then let the engine write each cell as text."""
     names = ", ".join(f"c{place}" for place in range(width))
     with connection.cursor() as cursor:

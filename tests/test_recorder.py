@@ -1,0 +1,637 @@
+"""The child that can be killed: what it gives, what stops it, and that nothing of it stays."""
+
+import gc
+import hashlib
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import preview
+from eligibility.evidence import Observation, from_json
+from eligibility.reasons import Reason
+from preview import recorder as recorders
+from preview.capture import Captured
+
+TIMEOUT_S = 1.0
+GOOD = "SELECT sum(a) AS s, min(b) AS m FROM t"
+GOOD_ROW = ("60", "x")
+ENDLESS = "SELECT count(*) FROM range(1000000000000)"
+# 250 bytes that take the binder minutes; while it binds, the engine heeds no interrupt.
+STUCK = "SELECT 1 AS c0, " + ", ".join(f"c{n} + c{n} AS c{n + 1}" for n in range(18))
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> preview.Snapshot:
+    columns = {"a": pa.array([10, 20, 30], pa.int32()), "b": ["x", "y", None]}
+    return preview.pin(
+        {"t": pa.table(columns), "many": pa.table({"i": pa.array(range(1000))})},
+        into=tmp_path_factory.mktemp("recorder") / "snapshot",
+    )
+
+
+@pytest.fixture(scope="module")
+def recorder(snapshot: preview.Snapshot) -> Iterator[preview.Recorder]:
+    with preview.Recorder(snapshot, timeout_s=TIMEOUT_S) as made:
+        yield made
+
+
+def texts(observation: Observation) -> list[tuple[str | None, ...]]:
+    return [tuple(cell.text for cell in row) for row in observation.rows]
+
+
+def children(of: int) -> list[int]:
+    """List the processes that a process has started and that have not ended."""
+    listing = subprocess.Popen(
+        ["ps", "-A", "-o", "pid=,ppid=,stat="], stdout=subprocess.PIPE, text=True
+    )
+    listed, _ = listing.communicate()
+    rows = [line.split() for line in listed.splitlines()]
+    found = [int(pid) for pid, parent, state in rows if int(parent) == of and state[0] != "Z"]
+    return [pid for pid in found if pid != listing.pid]
+
+
+def processes(recorder: preview.Recorder) -> tuple[int, int]:
+    """Give the nurse and its child, ready for a statement."""
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+    process = recorder._nursery._process
+    assert process is not None
+    (child,) = children(process.pid)
+    return process.pid, child
+
+
+def is_running(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+    return state.stdout.strip()[:1] not in ("", "Z")
+
+
+def ends(condition: Callable[[], bool], within_s: float = 3.0) -> bool:
+    until = time.monotonic() + within_s
+    while condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+# --- what it gives ------------------------------------------------------------------------------
+
+
+def test_an_observation_says_what_was_run_on_what_by_what(snapshot, recorder):
+    statement = "SELECT b, count(*) AS n FROM t GROUP BY b ORDER BY b; -- é"
+    seen = recorder.capture(statement)
+    assert seen.statement == statement
+    assert seen.statement_sha256 == hashlib.sha256(statement.encode()).hexdigest()
+    assert seen.snapshot == snapshot.id
+    assert seen.manifest_sha256 == snapshot.manifest_sha256
+    assert seen.pins == snapshot.pins
+    assert (seen.engine.name, seen.engine.version) == ("duckdb", duckdb.__version__)
+    assert ("lock_configuration", "true") in seen.engine.settings
+    assert [(c.position, c.name, c.type) for c in seen.columns] == [
+        (0, "b", "VARCHAR"),
+        (1, "n", "BIGINT"),
+    ]
+    assert texts(seen) == [("x", "1"), ("y", "1"), (None, "1")]
+    assert seen.truncated is None
+    assert seen.reading.shape is not None
+    assert re.fullmatch(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}Z", seen.captured_at)
+    assert seen.digest == seen.recomputed_digest()
+    assert from_json(Observation, seen.to_json()) == seen
+
+
+def test_a_reading_executes_nothing(recorder):
+    assert recorder.read(ENDLESS).shape is None
+    reading = recorder.read("SELECT a FROM t")
+    assert reading.shape is not None
+    assert recorder.capture("SELECT a FROM t").reading == reading
+
+
+def test_text_crosses_whole(recorder):
+    written = "a\0b 👩‍👩‍👧 \u202e\ue000 é " + "\x01\x1f\x7f\u2028 \\ \" ' {"
+    parts = " || ".join(f"chr({ord(character)})" for character in written)
+    assert texts(recorder.capture(f"SELECT {parts}")) == [(written,)]
+
+
+def test_rows_and_bytes_are_bounded(recorder):
+    seen = recorder.capture("SELECT i FROM many")
+    assert (len(seen.rows), seen.truncated) == (50, "rows")
+    seen = recorder.capture("SELECT repeat('x', 100000) FROM many")
+    assert (len(seen.rows), seen.truncated) == (0, "bytes")
+    # The longest answer there can be: every character is written as six.
+    seen = recorder.capture("SELECT repeat(chr(1), 65536)")
+    assert texts(seen) == [("\x01" * 65536,)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("", Reason.NO_STATEMENT),
+        ("SELECT 1; SELECT 2", Reason.SEVERAL_STATEMENTS),
+        ("SELECT 1 FROM (", Reason.BRACKETS_UNBALANCED),
+        ("(" * 5000 + "a FROM t", Reason.BRACKETS_UNBALANCED),
+        ("SELECT " + "(" * 51 + "1" + ")" * 51, Reason.BRACKETS_TOO_DEEP),
+        ("SELECT '" + "x" * 16384 + "'", Reason.STATEMENT_TOO_LONG),
+        ("SELECT '\ud800'", Reason.NOT_TEXT),
+        ("SELECT '\0'", Reason.NOT_TEXT),
+        ("DELETE FROM t", Reason.NOT_A_SELECT),
+        ("SELECT setseed(0.5)", Reason.ENGINE_REFUSED),
+        ("FROM read_blob('snapshot.duckdb')", Reason.ENGINE_REFUSED),
+    ],
+)
+def test_a_refusal_says_why(recorder, statement, reason):
+    for ask in (recorder.capture, recorder.read):
+        with pytest.raises(preview.StatementRefused) as caught:
+            ask(statement)
+        assert caught.value.reason is reason
+
+
+def test_the_parsers_message_helps_to_mend_a_statement(recorder):
+    with pytest.raises(preview.StatementRefused, match="syntax error") as refusal:
+        recorder.capture("SELECT a FRM t WHERE")
+    assert refusal.value.reason is Reason.NOT_SQL
+    with pytest.raises(preview.StatementFailed, match="nope") as failure:
+        recorder.capture("SELECT nope FROM t")
+    assert failure.value.error_class == "BinderException"
+
+
+def test_no_error_quotes_a_cell(recorder):
+    with pytest.raises(preview.StatementFailed) as caught:
+        recorder.capture("SELECT ('secret ' || b)::INTEGER FROM t")
+    assert caught.value.error_class == "ConversionException"
+    assert "secret" not in f"{caught.value} {caught.value!r}"
+
+
+# --- what stops it ------------------------------------------------------------------------------
+
+
+def nested_lambdas(depth: int) -> str:
+    inner = "1"
+    for level in range(depth):
+        inner = f"list_transform([1], lambda x{level}: {inner})"
+    return f"SELECT {inner}"
+
+
+HOSTILE = {
+    "alias-doubling": STUCK,
+    "nested-lambdas": nested_lambdas(20),
+    "endless": ENDLESS,
+    "endless-sort": "SELECT * FROM many x, many y, many z ORDER BY x.i + y.i + z.i, z.i",
+    "endless-recursion": "WITH RECURSIVE r AS (SELECT 1 n UNION ALL SELECT n + 1 FROM r)"
+    " SELECT max(n) FROM r",
+    "long-list": "SELECT list_sum(range(200000000))",
+    "long-unnest": "SELECT unnest(range(2000000000))",
+    "long-text": "SELECT repeat('x', 4000000000)",
+    "many-long-texts": "SELECT " + ", ".join(["repeat('x', 100000000)"] * 90),
+    "much-state": "SELECT list(x) FROM (SELECT repeat(x.i::VARCHAR, 999) x FROM many x, many y)",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_statement_ends_and_the_next_one_answers(recorder, name):
+    _, child = processes(recorder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun = time.monotonic()
+    with pytest.raises((preview.StatementTimedOut, preview.StatementKilled)):
+        recorder.capture(HOSTILE[name])
+    assert time.monotonic() - begun < TIMEOUT_S + 0.5
+    assert processes(recorder)[1] != child
+    assert not is_running(child)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 20_000
+
+
+def test_even_what_no_limit_on_text_stopped_is_killed(recorder, monkeypatch):
+    monkeypatch.setattr(recorders, "refusal", lambda statement: None)
+    with pytest.raises((preview.StatementTimedOut, preview.StatementKilled)):
+        recorder.capture("SELECT " + "(" * 5000 + "a FROM t")
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TEMP MACRO sum(x) AS 42",
+        "CREATE OR REPLACE TEMP MACRO count_star() AS 42",
+        "CREATE TEMP TABLE t AS SELECT 1 AS a, 'z' AS b",
+        "CREATE TEMP VIEW t AS SELECT 1 AS a, 'z' AS b",
+        "SET schema = 'temp'",
+        "SET search_path = 'temp'",
+        "SET VARIABLE v = 1",
+        "USE temp",
+        "SET default_order = 'DESC'",
+        "PREPARE p AS SELECT 1",
+        "BEGIN",
+        "WITH x AS (DELETE FROM t RETURNING *) FROM x",
+        "WITH x AS (COPY t TO 'out.csv') FROM x",
+        "ATTACH ':memory:' AS other",
+        "PRAGMA enable_verification",
+    ],
+)
+def test_a_refused_statement_leaves_no_trace(recorder, statement):
+    with pytest.raises(preview.StatementRefused):
+        recorder.capture(statement)
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+def test_no_statement_can_fix_the_seed_of_another(recorder):
+    drawn = set()
+    for _ in range(3):
+        with pytest.raises(preview.StatementRefused):
+            recorder.capture("SELECT setseed(0.5)")
+        drawn.update(texts(recorder.capture("SELECT random()")))
+    assert len(drawn) == 3
+
+
+def test_a_child_that_was_killed_idle_is_replaced(recorder):
+    nurse, child = processes(recorder)
+    os.kill(child, signal.SIGKILL)
+    assert ends(lambda: is_running(child))
+    assert processes(recorder)[0] == nurse
+
+
+def test_a_child_that_dies_with_a_statement_is_replaced(recorder):
+    _, child = processes(recorder)
+    threading.Timer(0.2, os.kill, (child, signal.SIGKILL)).start()
+    with pytest.raises(preview.StatementKilled):
+        recorder.capture(ENDLESS)
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+def test_a_nurse_that_was_killed_is_replaced_and_its_child_ends(recorder):
+    nurse, child = processes(recorder)
+    os.kill(nurse, signal.SIGKILL)
+    assert ends(lambda: is_running(child))
+    assert processes(recorder)[0] != nurse
+
+
+def test_a_child_ends_with_its_nurse_even_while_it_binds(recorder):
+    nurse, child = processes(recorder)
+    threading.Timer(0.3, os.kill, (nurse, signal.SIGKILL)).start()
+    with pytest.raises(preview.StatementKilled):
+        recorder.capture(STUCK)
+    assert not is_running(child)
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+class Interrupted(BaseException):
+    pass
+
+
+def test_an_interrupted_statement_does_not_answer_for_the_next(recorder):
+    def interrupt(*_):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Interrupted):
+            recorder.capture("SELECT count(*) AS wrong FROM range(500000000) r(x) WHERE x % 2 = 0")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def truncate(path: Path) -> None:
+    path.chmod(0o644)
+    os.truncate(path, 4096)
+
+
+def rewrite(path: Path) -> None:
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        byte = file.read(1)
+        file.seek(0)
+        file.write(byte)
+
+
+def swap(path: Path) -> None:
+    shutil.copy2(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        Path.unlink,
+        rewrite,
+        swap,
+        truncate,
+        os.utime,
+        lambda path: Path(f"{path}.wal").touch(),
+    ],
+)
+def test_a_file_that_changes_is_noticed(tmp_path, harm):
+    made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
+    with preview.Recorder(made, timeout_s=TIMEOUT_S) as recorder:
+        assert texts(recorder.capture("SELECT a FROM t")) == [("1",)]
+        harm(made.database)
+        for _ in range(2):
+            with pytest.raises(preview.PinMismatch):
+                recorder.capture("SELECT a FROM t")
+    with pytest.raises(preview.PinMismatch):
+        preview.Recorder(made)
+
+
+def test_a_file_that_changes_under_a_statement_is_noticed(tmp_path):
+    made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
+    with preview.Recorder(made) as recorder:
+        recorder.capture("SELECT a FROM t")
+        threading.Timer(0.1, swap, (made.database,)).start()
+        with pytest.raises(preview.PinMismatch):
+            recorder.capture("SELECT sum(r) FROM range(1000000000) x(r)")
+
+
+def test_a_file_that_changed_before_the_child_opened_it_is_noticed(tmp_path, monkeypatch):
+    made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
+    monkeypatch.setattr(recorders.Recorder, "_check_file", lambda self: None)
+    swap(made.database)
+    with preview.Recorder(made) as recorder, pytest.raises(preview.PinMismatch):
+        recorder.capture("SELECT a FROM t")
+
+
+def test_a_file_that_is_no_database_is_no_snapshot(tmp_path):
+    made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
+    swap(made.database)
+    made.database.chmod(0o644)
+    made.database.write_bytes(b"not a database" * 1000)
+    status = made.database.stat()
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    identity = (status.st_dev, status.st_ino, status.st_size, *times)
+    object.__setattr__(made, "identity", identity)
+    with preview.Recorder(made) as recorder, pytest.raises(preview.RecorderFailed):
+        recorder.capture("SELECT a FROM t")
+
+
+# --- several ------------------------------------------------------------------------------------
+
+
+def test_several_threads_share_a_recorder(recorder):
+    def ask(number: int) -> list[tuple[str | None, ...]]:
+        return texts(recorder.capture(f"SELECT {number} AS n, i FROM many WHERE i = {number}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, range(64)))
+    assert found == [[(str(number), str(number))] for number in range(64)]
+
+
+def test_several_recorders_read_one_snapshot(snapshot):
+    with preview.Recorder(snapshot) as one, preview.Recorder(snapshot) as other:
+        assert texts(one.capture(GOOD)) == texts(other.capture(GOOD)) == [GOOD_ROW]
+        one.close()
+        assert texts(other.capture(GOOD)) == [GOOD_ROW]
+
+
+# --- how it ends --------------------------------------------------------------------------------
+
+
+def test_a_closed_recorder_leaves_nothing_and_says_so(snapshot):
+    recorder = preview.Recorder(snapshot)
+    nurse, child = processes(recorder)
+    recorder.close()
+    recorder.close()
+    assert not is_running(nurse)
+    assert not is_running(child)
+    for ask in (recorder.capture, recorder.read):
+        with pytest.raises(preview.RecorderClosed):
+            ask(GOOD)
+
+
+def test_a_recorder_that_was_never_asked_leaves_nothing(snapshot):
+    before = set(children(os.getpid()))
+    preview.Recorder(snapshot).close()
+    assert set(children(os.getpid())) == before
+
+
+def test_a_forgotten_recorder_leaves_nothing(snapshot):
+    recorder = preview.Recorder(snapshot)
+    pids = processes(recorder)
+    del recorder
+    gc.collect()
+    assert not any(is_running(pid) for pid in pids)
+
+
+# --- hosts of other kinds ------------------------------------------------------------------------
+
+SCRIPT = f"""
+import os, sys, threading
+import preview
+snapshot = preview.open_snapshot(sys.argv[1])
+def rows(recorder):
+    return [[cell.text for cell in row] for row in recorder.capture({GOOD!r}).rows]
+"""
+
+
+def run(script: str, snapshot: preview.Snapshot, *options: str, **more: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *options, str(snapshot.folder)],
+        input=more.get("stdin"),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        cwd=Path(preview.__file__).parent.parent,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), script
+    return done.stdout
+
+
+@pytest.mark.parametrize("way", ["command", "standard input", "thread"])
+def test_no_main_module_is_needed(snapshot, way):
+    script = SCRIPT + "\nwith preview.Recorder(snapshot) as recorder: print(rows(recorder))\n"
+    if way == "thread":
+        script = SCRIPT + (
+            "made = []\n"
+            "start = lambda: made.append(preview.Recorder(snapshot))\n"
+            "thread = threading.Thread(target=start); thread.start(); thread.join()\n"
+            "print(rows(made[0]))\n"
+        )
+    if way == "standard input":
+        said = run(script, snapshot, "-", stdin=script)
+    else:
+        said = run(script, snapshot, "-c", script)
+    assert said == f"{[list(GOOD_ROW)]}\n"
+
+
+def test_each_side_of_a_fork_has_its_own_child(snapshot):
+    script = SCRIPT + textwrap.dedent("""
+        import warnings
+        warnings.simplefilter("ignore")
+        recorder = preview.Recorder(snapshot)
+        held = preview.Recorder(snapshot)
+        held._lock.acquire()  # by a thread that the new process does not have
+        first = rows(recorder)
+        pid = os.fork()
+        if pid == 0:
+            same = rows(recorder) == first == rows(held)
+            recorder.close()
+            held.close()
+            os._exit(0 if same else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+        assert rows(recorder) == first
+        held._lock.release()
+        assert rows(held) == first
+        print("both")
+    """)
+    assert run(script, snapshot, "-c", script) == "both\n"
+
+
+@pytest.mark.parametrize("while_it", ["sleeps", "binds"])
+def test_nothing_outlives_a_parent_that_was_killed(snapshot, while_it):
+    script = SCRIPT + textwrap.dedent(f"""
+        recorder = preview.Recorder(snapshot, timeout_s=60)
+        rows(recorder)
+        print(recorder._nursery._process.pid, flush=True)
+        recorder.capture({STUCK!r}) if {while_it == "binds"} else sys.stdin.read()
+    """)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(snapshot.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(preview.__file__).parent.parent,
+    )
+    with parent:
+        assert parent.stdout is not None
+        nurse = int(parent.stdout.readline())
+        (child,) = children(nurse)
+        time.sleep(0.3)
+        parent.kill()
+        parent.wait()
+        assert ends(lambda: is_running(nurse) or is_running(child), within_s=1.0)
+
+
+# --- what the child is --------------------------------------------------------------------------
+
+
+def test_the_child_holds_little(recorder):
+    leak = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(leak, True)
+    try:
+        recorder._nursery.close()
+        _, child = processes(recorder)
+    finally:
+        os.close(leak)
+    opened = [str(entry.readlink()) for entry in Path(f"/proc/{child}/fd").iterdir()]
+    kinds = sorted(re.sub(r":.*|.*/", "", name) for name in opened if name != os.devnull)
+    assert kinds == ["pipe", "snapshot.duckdb", "socket"]
+    assert opened.count(os.devnull) == 3
+    loaded = Path(f"/proc/{child}/maps").read_text()
+    assert "duckdb" in loaded
+    assert not re.search("pyarrow|sqlglot|numpy", loaded)
+    limits = Path(f"/proc/{child}/limits").read_text()
+    for name, limit in (("address space", 2 * 2**30), ("core file size", 0), ("file size", 0)):
+        assert re.search(rf"Max {name}\s+{limit}\s+{limit}\s", limits)
+    assert set(Path(f"/proc/{child}/environ").read_bytes().split(b"\0")) == {
+        b"MALLOC_ARENA_MAX=2",
+        b"",
+    }
+
+
+@pytest.mark.parametrize("option", [{"timeout_s": 0}, {"memory_bytes": 2**20}, {"threads": 0}])
+def test_limits_have_limits(snapshot, option):
+    with pytest.raises(ValueError, match="out of range"):
+        preview.Recorder(snapshot, **option)
+
+
+def test_the_smallest_memory_is_enough(snapshot):
+    with preview.Recorder(snapshot, memory_bytes=recorders.MEMORY_BYTES_MIN) as recorder:
+        assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
+
+
+def test_an_interpreter_that_does_not_start_is_named(snapshot, monkeypatch):
+    monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: "/nowhere/python")
+    with pytest.raises(preview.RecorderFailed):
+        preview.Recorder(snapshot)
+
+
+def test_a_nurse_that_cannot_import_says_so(snapshot, monkeypatch):
+    monkeypatch.setattr(recorders, "_import_path", list)
+    with preview.Recorder(snapshot) as recorder:
+        for _ in range(2):
+            with pytest.raises(preview.RecorderFailed, match="No module named"):
+                recorder.capture(GOOD)
+
+
+# --- what it may say ----------------------------------------------------------------------------
+
+READING = '{"shape":null,"reasons":[],"plan_sha256":"' + "0" * 64 + '"}'
+
+
+def captured(**changes: str) -> bytes:
+    fields = {"kind": '"captured"', "reading": READING, "names": '["a","b"]'}
+    fields |= {"types": '["T","U"]', "rows": '[["1",null]]', "truncated": "null"} | changes
+    return ("{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + "}").encode()
+
+
+def test_a_right_answer_is_taken():
+    answer = recorders._checked(captured())
+    assert isinstance(answer, Captured)
+    assert answer.rows == (("1", None),)
+
+
+FIFTY = "[" + ",".join(['["1","2"]'] * 50) + "]"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"null",
+        b"{}",
+        b"[" * 100_000,
+        b'{"kind":"other"}',
+        b"\x80\x04\x95",
+        captured(names='["a"]'),
+        captured(types='["T"]'),
+        captured(rows='[["1"]]'),
+        captured(rows='[["1","2","3"]]'),
+        captured(rows='[["1",2]]'),
+        captured(rows='[["1","\\ud800"]]'),
+        captured(rows=f'[["{"x" * 65537}",null]]'),
+        captured(rows=FIFTY[:-1] + ',["1","2"]]'),
+        captured(truncated='"rows"'),
+        captured(truncated='"some"'),
+        captured(more="1"),
+        captured(names=str(["a"] * 1001).replace("'", '"'), types=str(["T"] * 1001)),
+        b'{"kind":"refused","reason":"no-such-code","message":null}',
+        b'{"kind":"read","reading":null}',
+    ],
+)
+def test_an_answer_of_another_form_is_an_error(frame):
+    with pytest.raises(preview.RecorderFailed):
+        recorders._checked(frame)
+
+
+def test_a_child_that_talks_nonsense_is_replaced(recorder, monkeypatch):
+    nonsense = (b"{", b'{"kind":"ready","version":"9","settings":[]}', captured(), READING.encode())
+    for frame in nonsense:
+        _, child = processes(recorder)
+        with monkeypatch.context() as patch:
+            patch.setattr(recorders._Channel, "receive", lambda self, deadline, frame=frame: frame)
+            with pytest.raises(preview.RecorderFailed):
+                recorder.read(GOOD)
+        assert processes(recorder)[1] != child
+
+
+def test_a_frame_has_a_limit():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall((recorders.FRAME_BYTES_MAX + 1).to_bytes(4, "big") + b"x")
+        with pytest.raises(EOFError):
+            recorders._Channel(ours).receive(time.monotonic() + 1)
