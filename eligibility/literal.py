@@ -49,7 +49,7 @@ def exact(column: Column, form: str, text: str) -> str | None:
     """
     match type_class(column.type):
         case "text":
-            return text if form in ("text", column.type) and exact_text(text) else None
+            return text if form == "text" and exact_text(text) else None
         case "integer" | "decimal":
             return _number(column.type, form, text)
         case "float":

@@ -267,7 +267,8 @@ _ANYWHERE: tuple[tuple[type[exp.Expr], Reason], ...] = (
     (exp.Values, Reason.VALUES),
     (exp.UDTF, Reason.TABLE_FUNCTION),
     (exp.Query, Reason.SUBQUERY),
-    (exp.Exists, Reason.SUBQUERY),
+    # EXISTS, ANY and ALL: to the engine, ANY of a list is a query on it too.
+    (exp.SubqueryPredicate, Reason.SUBQUERY),
     (exp.Window, Reason.WINDOW),
     (exp.WindowSpec, Reason.WINDOW),
     (exp.Qualify, Reason.QUALIFY),
@@ -309,11 +310,21 @@ def _anywhere(root: exp.Expr) -> Iterator[Reason]:
             parent = node.parent
             if isinstance(parent, exp.Count) and parent.this is node:
                 continue
-            if not (bare_star and parent is root and node.arg_key == "expressions"):
+            alone = bare_star and parent is root and node.arg_key == "expressions"
+            if not (alone and _only(node)):
                 yield Reason.STAR_NOT_ALONE
         elif (reason := _reason_of(kind)) is not None and node is not root:
+            if reason is Reason.SUBQUERY and _is_part(node.parent, root):
+                continue
             if reason not in (Reason.PARAMETER, Reason.POSITIONAL_REFERENCE) or clauses:
                 yield reason
+
+
+def _is_part(parent: exp.Expr | None, root: exp.Expr) -> bool:
+    """Say whether a query's parent, which is named for what it is, is what made it stand inside."""
+    if isinstance(parent, (exp.CTE, exp.SetOperation)):
+        return True
+    return parent is root and isinstance(root, exp.Subquery)
 
 
 def _root_reason(root: exp.Expr) -> Reason:
@@ -594,9 +605,13 @@ def _what(node: exp.Expr) -> Reason:
             return Reason.CAST
         case exp.Collate():
             return Reason.COLLATION
-        case exp.Filter() | exp.WithinGroup():
+        case exp.IgnoreNulls(this=exp.AnyValue()):  # what sqlglot makes of a bare any_value
+            return Reason.FUNCTION
+        case exp.Filter() | exp.WithinGroup() | exp.IgnoreNulls() | exp.RespectNulls():
             return Reason.AGGREGATE_MODIFIED
         case exp.Neg() | exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.IntDiv() | exp.Mod():
+            return Reason.ARITHMETIC
+        case exp.Pow():
             return Reason.ARITHMETIC
         case exp.Anonymous() if str(node.this).lower() in _SPELLINGS:
             return Reason.AGGREGATE_SPELLING

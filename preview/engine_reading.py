@@ -258,6 +258,8 @@ def _found_in(plan: object) -> tuple[Reason, ...]:
             found.add(_NODES[kind])
         if kind == "LOGICAL_GET" and node.get("qname") != {"path": ["seq_scan"]}:
             found.add(Reason.TABLE_FUNCTION)
+    if len(found) > 1:
+        found.discard(Reason.NO_SOURCE)  # the dummy row under something else, such as UNNEST
     return in_order(found)
 
 
