@@ -18,9 +18,11 @@ INSERT INTO flights VALUES
     (5708, NULL, 'N829AS', 'LGA', 4, '2013-04-30', '2013-04-30 23:59:59.999999', '2013-05-01 03:59:59.999999+00', -3, 229, 75.00, false);
 
 -- The same name in another schema, and a schema that is named like its table.
+CREATE TABLE planes (tailnum VARCHAR, seats INTEGER);
+INSERT INTO planes VALUES ('N14228', 149), ('N24211', 149), ('N619AA', 178);
 CREATE SCHEMA archive;
-CREATE TABLE archive.flights (carrier VARCHAR, distance BIGINT);
-INSERT INTO archive.flights VALUES ('ZZ', 7);
+CREATE TABLE archive.planes (tailnum VARCHAR, seats INTEGER);
+INSERT INTO archive.planes VALUES ('N14228', 7);
 CREATE SCHEMA twin;
 CREATE TABLE twin.twin (a INTEGER);
 INSERT INTO twin.twin VALUES (444);
@@ -67,7 +69,7 @@ INSERT INTO floats VALUES
     (1, 0.5, 'NaN', 'Infinity', 1e16, 0.1),
     (2, 1.5, 1, '-Infinity', 1, 0.5),
     (3, 2.5, NULL, 0.0, -1e16, 1.5),
-    (4, NULL, 2, -0.0, 1, NULL);
+    (4, NULL, 2, '-0.0', 1, NULL);
 
 -- Dates and times without end.
 CREATE TABLE endless (id INTEGER, da DATE, ts TIMESTAMP, tz TIMESTAMPTZ);
@@ -79,7 +81,7 @@ INSERT INTO endless VALUES
 CREATE TABLE texts (id INTEGER, tx VARCHAR, folded VARCHAR COLLATE NOCASE);
 INSERT INTO texts VALUES
     (1, 'nan', 'a'), (2, 'it''s', 'A'), (3, chr(8238) || 'abc', 'b'), (4, 'a' || chr(8203) || 'b', 'B'),
-    (5, repeat('x', 513), 'a'), (6, 'İ', 'c'), (7, '100%', 'C'), (8, '1.0', NULL);
+    (5, repeat('x', 513), 'a'), (6, 'İ', 'c'), (7, '100%', 'C'), (8, repeat(chr(8203), 400), NULL);
 
 -- Columns that look alike and are not.
 CREATE TABLE look_alikes (
@@ -106,4 +108,4 @@ CREATE TABLE empty (id INTEGER, tx VARCHAR);
 
 -- More rows than are kept, and more text.
 CREATE TABLE many AS SELECT i::INTEGER AS id, i % 7 AS seventh FROM range(60) AS r(i);
-CREATE TABLE wide AS SELECT i::INTEGER AS id, repeat('x', 500) AS tx FROM range(200) AS r(i);
+CREATE TABLE wide AS SELECT i::INTEGER AS id, repeat('x', 2000) AS tx FROM range(60) AS r(i);

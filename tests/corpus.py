@@ -354,15 +354,14 @@ def refilled(text: str, file: str, answer: Callable[[Case], list[str]]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Fill in the expectations of the files named (see the module's docstring)."""
-    from tests.engine import Engine
+    from tests.engine import Pinned
 
     parser = argparse.ArgumentParser(prog="python -m tests.corpus")
     parser.add_argument("--fill", nargs="+", type=Path, required=True, metavar="FILE")
-    engine = Engine([unescaped(TABLES.read_text())])
-    for path in parser.parse_args(arguments).fill:
-        file = path.resolve().relative_to(ROOT).with_suffix("").as_posix()
-        filled = refilled(path.read_text(), file, lambda case: merged(*engine.both(case.statement)))
-        path.write_text(filled)
+    with Pinned() as pinned:
+        for path in parser.parse_args(arguments).fill:
+            file = path.resolve().relative_to(ROOT).with_suffix("").as_posix()
+            path.write_text(refilled(path.read_text(), file, pinned.lines))
     return 0
 
 

@@ -1,49 +1,46 @@
-"""A real DuckDB whose catalog is `snapshot`, for tests that need a plan and no child process.
-
-It is not sealed: only statements of the tests' own are given to it, and what the recorder refuses
-runs here.
-"""
+"""A real DuckDB for tests: the corpora's tables pinned and recorded, or any set-up in memory."""
 
 from collections.abc import Iterable
-from typing import Literal
+from contextlib import AbstractContextManager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Literal, Self
 
 import duckdb
 
-from eligibility import classify
-from eligibility.evidence import Column, EngineReading, Pin, Schema, Verdicts
+import preview
+from eligibility import Reason, classify, release
+from eligibility.evidence import CATALOG, Column, EngineReading, Pin, Release, Schema, Verdicts
 from preview.engine_reading import PLAN_QUERY, plan_error, read_plan
+from tests.corpus import TABLES, Case, merged, released_lines, unescaped
 
+# Functions are named with their path: what is set up may stand in for them.
 _COLUMNS = """
     SELECT schema_name, table_name, column_name, data_type
     FROM system.main.duckdb_columns() WHERE database_name = 'snapshot' AND NOT internal
-    ORDER BY table_oid, column_index
+    ORDER BY table_oid ASC, column_index ASC
 """
+_TABLES = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 
 
 class Engine:
-    """An in-memory database with the tables that some SQL makes.
+    """An in-memory database whose catalog is `snapshot`; nothing in it is sealed or refused.
 
     Attributes:
         connection: to the database.
-        pins: its tables, as they would be pinned.
+        pins: its tables as they would be pinned, and its views as if they could be.
         schema: the same as a schema.
     """
 
-    def __init__(self, setup: Iterable[str], then: Iterable[str] = ()) -> None:
-        """Make the database.
-
-        Args:
-            setup: SQL that makes the tables.
-            then: SQL that is run once the tables are known, for macros and session state.
-        """
+    def __init__(self, setup: Iterable[str]) -> None:
+        """Make the database with SQL, session state included."""
         self.connection = duckdb.connect()
-        self.connection.execute("ATTACH ':memory:' AS snapshot; USE snapshot")
+        self.connection.execute(f"ATTACH ':memory:' AS {CATALOG}; USE {CATALOG}")
         for statement in setup:
             self.connection.execute(statement)
         self.pins = self._pins()
         self.schema = Schema(tables=self.pins)
-        for statement in then:
-            self.connection.execute(statement)
 
     def close(self) -> None:
         """Close the connection."""
@@ -74,10 +71,10 @@ class Engine:
         for schema, table, name, kind in self.connection.execute(_COLUMNS).fetchall():
             nan, members = None, None
             if kind in ("DOUBLE", "FLOAT"):
-                where = f'FROM snapshot."{schema}"."{table}" WHERE isnan("{name}")'
-                nan = bool(self.connection.execute(f"SELECT 1 {where} LIMIT 1").fetchone())
+                test = f"""FROM {CATALOG}."{schema}"."{table}" WHERE system.main.isnan("{name}")"""
+                nan = bool(self.connection.execute(f"SELECT 1 {test} LIMIT 1").fetchall())
             if kind.startswith("ENUM("):
-                listed = f"SELECT unnest(enum_range(NULL::{kind}))"
+                listed = f"SELECT unnest(system.main.enum_range(NULL::{kind}))"
                 members = tuple(m for (m,) in self.connection.execute(listed).fetchall())
                 kind = "ENUM"
             column = Column(name=name, type=kind, nan=nan, members=members)
@@ -86,3 +83,68 @@ class Engine:
             Pin(path=path, columns=tuple(columns), rows=0, content_sha256="0" * 64)
             for path, columns in tables.items()
         )
+
+
+class Pinned(AbstractContextManager["Pinned"]):
+    """The tables of the corpora as a snapshot, and a recorder over it.
+
+    Attributes:
+        snapshot: the snapshot.
+        recorder: over it.
+    """
+
+    def __init__(self) -> None:
+        """Pin the tables in a folder of their own, and start the recorder."""
+        self._folder = TemporaryDirectory()
+        folder = Path(self._folder.name)
+        source = folder / "tables.duckdb"
+        with duckdb.connect(str(source)) as connection:
+            connection.execute(unescaped(TABLES.read_text()))
+            paths = connection.execute(_TABLES).fetchall()
+        self.snapshot = preview.pin(
+            {path: f"{source}::{'.'.join(path)}" for path in paths}, into=folder / "pinned"
+        )
+        self.recorder = preview.Recorder(self.snapshot)
+
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the recorder and remove the snapshot."""
+        self.recorder.close()
+        self._folder.cleanup()
+
+    def read(
+        self, statement: str
+    ) -> tuple[EngineReading | Literal["refused", "failed"], Reason | None]:
+        """Give the engine reading; or that the statement is refused, and why, or that it failed."""
+        try:
+            return self.recorder.read(statement), None
+        except preview.StatementRefused as refused:
+            return "refused", refused.reason
+        except preview.StatementFailed:
+            return "failed", None
+
+    def release(self, statement: str) -> Release:
+        """Capture a statement and release every cell."""
+        observation = self.recorder.capture(statement)
+        return release(observation, observation.preview(), digest=observation.digest)
+
+    def lines(self, case: Case) -> list[str]:
+        """Say what is decided of a case in the form of its expectation lines."""
+        if case.before:
+            engine = Engine([unescaped(TABLES.read_text()), *case.before])
+            text, both = engine.both(case.statement)
+            engine.close()
+            return merged(text, both)
+        schema = self.snapshot.schema
+        reading, why = self.read(case.statement)
+        text, both = classify(case.statement, schema), classify(case.statement, schema, reading)
+        lines = merged(text, both, why)
+        return lines + released_lines(self.release(case.statement)) if case.wants_facts else lines

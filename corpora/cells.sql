@@ -1,0 +1,124 @@
+-- cells
+-- A cell is stated if it holds a value that can be printed whole.
+SELECT id, clean FROM floats ORDER BY id LIMIT 3;
+--> id  column main.floats.id
+--> clean  column main.floats.clean
+--> selection order_by, limit
+--> fact floats.id = 1 in result row 1
+--> fact floats.clean = 0.5 in result row 1
+--> fact floats.id = 2 in result row 2
+--> fact floats.clean = 1.5 in result row 2
+--> fact floats.id = 3 in result row 3
+--> fact floats.clean = 2.5 in result row 3
+
+-- One edit away: there is no value.
+SELECT id, clean FROM floats ORDER BY id LIMIT 1 OFFSET 3;
+--> id  column main.floats.id
+--> clean  column main.floats.clean
+--> selection order_by, limit, offset
+--> fact floats.id = 4 in result row 1
+--> cell 1.2 withheld cell-null
+
+-- One edit away: NaN and infinity are no numbers; both zeros are.
+SELECT nan, ends FROM floats ORDER BY id;
+--> nan  column main.floats.nan
+--> ends  column main.floats.ends
+--> selection order_by
+--> cell 1.1 withheld cell-not-finite
+--> cell 1.2 withheld cell-not-finite
+--> fact floats.nan = 1.0 in result row 2
+--> cell 2.2 withheld cell-not-finite
+--> cell 3.1 withheld cell-null
+--> fact floats.ends = 0.0 in result row 3
+--> fact floats.nan = 2.0 in result row 4
+--> fact floats.ends = -0.0 in result row 4
+
+-- One edit away: dates without end.
+SELECT * FROM endless;
+--> id  column main.endless.id
+--> da  column main.endless.da
+--> ts  column main.endless.ts
+--> tz  column main.endless.tz
+--> fact endless.id = 1 in result row 1
+--> cell 1.2 withheld cell-not-finite
+--> cell 1.3 withheld cell-not-finite
+--> cell 1.4 withheld cell-not-finite
+--> fact endless.id = 2 in result row 2
+--> fact endless.da = '2024-01-01' in result row 2
+--> fact endless.ts = '2024-01-01 00:00:00' in result row 2
+--> fact endless.tz = '2024-01-01 00:00:00+00' in result row 2
+
+-- One edit away: over 512 characters, and a line of over 2,000 once what is not seen is written out.
+-- A text that reads nan is a text.
+SELECT id, tx FROM texts ORDER BY id;
+--> id  column main.texts.id
+--> tx  column main.texts.tx
+--> selection order_by
+--> fact texts.id = 1 in result row 1
+--> fact texts.tx = 'nan' in result row 1
+--> fact texts.id = 2 in result row 2
+--> fact texts.tx = 'it''s' in result row 2
+--> fact texts.id = 3 in result row 3
+--> fact texts.tx = '\u{202E}abc' in result row 3
+--> fact texts.id = 4 in result row 4
+--> fact texts.tx = 'a\u{200B}b' in result row 4
+--> fact texts.id = 5 in result row 5
+--> cell 5.2 withheld cell-too-long
+--> fact texts.id = 6 in result row 6
+--> fact texts.tx = 'İ' in result row 6
+--> fact texts.id = 7 in result row 7
+--> fact texts.tx = '100%' in result row 7
+--> fact texts.id = 8 in result row 8
+--> cell 8.2 withheld line-too-long
+
+-- A group whose key is NULL is named so.
+SELECT carrier, COUNT(*) FROM flights WHERE month = 4 GROUP BY carrier ORDER BY carrier;
+--> carrier  column main.flights.carrier
+--> #2  COUNT(*) main.flights  group carrier  where flights.month = 4
+--> selection order_by
+--> fact flights.carrier = 'B6' in result row 1
+--> fact COUNT(*) of flights = 1 for flights.carrier = 'B6' where flights.month = 4
+--> cell 2.1 withheld cell-null
+--> fact COUNT(*) of flights = 1 for flights.carrier IS NULL where flights.month = 4
+
+-- One edit away: a key that is not a number does not name its group.
+SELECT nan, COUNT(*) FROM floats GROUP BY nan ORDER BY nan;
+--> nan  column main.floats.nan
+--> #2  COUNT(*) main.floats  group nan
+--> selection order_by
+--> fact floats.nan = 1.0 in result row 1
+--> fact COUNT(*) of floats = 1 for floats.nan = 1.0
+--> fact floats.nan = 2.0 in result row 2
+--> fact COUNT(*) of floats = 1 for floats.nan = 2.0
+--> cell 3.1 withheld cell-not-finite
+--> cell 3.2 withheld group-cell-not-finite
+--> cell 4.1 withheld cell-null
+--> fact COUNT(*) of floats = 1 for floats.nan IS NULL
+
+-- One edit away: nor does a key that is too long.
+SELECT tx, COUNT(*) FROM texts GROUP BY tx ORDER BY length(tx) DESC LIMIT 1;
+--> tx  column main.texts.tx
+--> #2  COUNT(*) main.texts  group tx
+--> selection order_by, limit
+--> cell 1.1 withheld cell-too-long
+--> cell 1.2 withheld group-cell-too-long
+
+-- No row, no fact.
+SELECT id FROM empty;
+--> id  column main.empty.id
+
+-- A sum of nothing is NULL, a count of nothing is not.
+SELECT SUM(id), COUNT(*), COUNT(id) FROM empty;
+--> #1  SUM(id) main.empty
+--> #2  COUNT(*) main.empty
+--> #3  COUNT(id) main.empty
+--> cell 1.1 withheld cell-null
+--> fact COUNT(*) of empty = 0
+--> fact COUNT(empty.id) = 0
+
+-- Rows that do not fit are left out whole, and the rest may be stated.
+SELECT COUNT(id), MAX(id) FROM wide;
+--> #1  COUNT(id) main.wide
+--> #2  MAX(id) main.wide
+--> fact COUNT(wide.id) = 60
+--> fact MAX(wide.id) = 59

@@ -1,0 +1,11 @@
+-- nan-taken-for-null
+-- NaN became NULL on its way through another library. NaN counts, NULL does not; neither is a number.
+SELECT COUNT(nan), AVG(nan), MAX(nan), MIN(nan) FROM floats;
+--> #1  COUNT(nan) main.floats
+--> #2  AVG(nan) main.floats
+--> #3  MAX(nan) main.floats
+--> #4  MIN(nan) main.floats
+--> fact COUNT(floats.nan) = 3
+--> cell 1.2 withheld cell-not-finite
+--> cell 1.3 withheld cell-not-finite
+--> fact MIN(floats.nan) = 1.0

@@ -1,0 +1,170 @@
+-- types
+-- Every scalar type is stated as the engine writes it, from its smallest value to its largest.
+SELECT * FROM scalars;
+--> bo  column main.scalars.bo
+--> ti  column main.scalars.ti
+--> si  column main.scalars.si
+--> i  column main.scalars.i
+--> bi  column main.scalars.bi
+--> hi  column main.scalars.hi
+--> uti  column main.scalars.uti
+--> usi  column main.scalars.usi
+--> ui  column main.scalars.ui
+--> ubi  column main.scalars.ubi
+--> uhi  column main.scalars.uhi
+--> de  column main.scalars.de
+--> wide  column main.scalars.wide
+--> fl  column main.scalars.fl
+--> dbl  column main.scalars.dbl
+--> tx  column main.scalars.tx
+--> en  column main.scalars.en
+--> da  column main.scalars.da
+--> tm  column main.scalars.tm
+--> tns  column main.scalars.tns
+--> ttz  column main.scalars.ttz
+--> ts  column main.scalars.ts
+--> tss  column main.scalars.tss
+--> tms  column main.scalars.tms
+--> tsn  column main.scalars.tsn
+--> tz  column main.scalars.tz
+--> iv  column main.scalars.iv
+--> u  column main.scalars.u
+--> fact scalars.bo = FALSE in result row 1
+--> fact scalars.ti = -128 in result row 1
+--> fact scalars.si = -32768 in result row 1
+--> fact scalars.i = -2147483648 in result row 1
+--> fact scalars.bi = -9223372036854775808 in result row 1
+--> fact scalars.hi = -170141183460469231731687303715884105728 in result row 1
+--> fact scalars.uti = 0 in result row 1
+--> fact scalars.usi = 0 in result row 1
+--> fact scalars.ui = 0 in result row 1
+--> fact scalars.ubi = 0 in result row 1
+--> fact scalars.uhi = 0 in result row 1
+--> fact scalars.de = -999.9 in result row 1
+--> fact scalars.wide = -9999999999999999999999999999.9999999999 in result row 1
+--> fact scalars.fl = -3.4028235e+38 in result row 1
+--> fact scalars.dbl = -1.7976931348623157e+308 in result row 1
+--> fact scalars.tx = '' in result row 1
+--> fact scalars.en = 'sad' in result row 1
+--> fact scalars.da = '0001-01-01' in result row 1
+--> fact scalars.tm = '00:00:00' in result row 1
+--> fact scalars.tns = '00:00:00' in result row 1
+--> fact scalars.ttz = '00:00:00+15:59:59' in result row 1
+--> fact scalars.ts = '0001-01-01 00:00:00' in result row 1
+--> fact scalars.tss = '0001-01-01 00:00:00' in result row 1
+--> fact scalars.tms = '0001-01-01 00:00:00' in result row 1
+--> fact scalars.tsn = '1677-09-22 00:00:00' in result row 1
+--> fact scalars.tz = '0001-01-01 00:00:00+00' in result row 1
+--> fact scalars.iv = '-1 month' in result row 1
+--> fact scalars.u = '00000000-0000-0000-0000-000000000000' in result row 1
+--> fact scalars.bo = TRUE in result row 2
+--> fact scalars.ti = 127 in result row 2
+--> fact scalars.si = 32767 in result row 2
+--> fact scalars.i = 2147483647 in result row 2
+--> fact scalars.bi = 9223372036854775807 in result row 2
+--> fact scalars.hi = 170141183460469231731687303715884105727 in result row 2
+--> fact scalars.uti = 255 in result row 2
+--> fact scalars.usi = 65535 in result row 2
+--> fact scalars.ui = 4294967295 in result row 2
+--> fact scalars.ubi = 18446744073709551615 in result row 2
+--> fact scalars.uhi = 340282366920938463463374607431768211455 in result row 2
+--> fact scalars.de = 999.9 in result row 2
+--> fact scalars.wide = 9999999999999999999999999999.9999999999 in result row 2
+--> fact scalars.fl = 3.4028235e+38 in result row 2
+--> fact scalars.dbl = 1.7976931348623157e+308 in result row 2
+--> fact scalars.tx = 'ÿ😀' in result row 2
+--> fact scalars.en = 'happy' in result row 2
+--> fact scalars.da = '9999-12-31' in result row 2
+--> fact scalars.tm = '23:59:59.999999' in result row 2
+--> fact scalars.tns = '23:59:59.999999999' in result row 2
+--> fact scalars.ttz = '23:59:59.999999-15:59:59' in result row 2
+--> fact scalars.ts = '9999-12-31 23:59:59.999999' in result row 2
+--> fact scalars.tss = '9999-12-31 23:59:59' in result row 2
+--> fact scalars.tms = '9999-12-31 23:59:59.999' in result row 2
+--> fact scalars.tsn = '2262-04-11 23:47:16.854775806' in result row 2
+--> fact scalars.tz = '9999-12-31 23:59:59.999999+00' in result row 2
+--> fact scalars.iv = '1 year 2 days 00:00:01.5' in result row 2
+--> fact scalars.u = 'ffffffff-ffff-ffff-ffff-ffffffffffff' in result row 2
+--> fact scalars.bo = TRUE in result row 3
+--> fact scalars.ti = 1 in result row 3
+--> fact scalars.si = 2 in result row 3
+--> fact scalars.i = 3 in result row 3
+--> fact scalars.bi = 9007199254740993 in result row 3
+--> fact scalars.hi = 5 in result row 3
+--> fact scalars.uti = 6 in result row 3
+--> fact scalars.usi = 7 in result row 3
+--> fact scalars.ui = 8 in result row 3
+--> fact scalars.ubi = 9 in result row 3
+--> fact scalars.uhi = 10 in result row 3
+--> fact scalars.de = 1.5 in result row 3
+--> fact scalars.wide = 0.1000000000 in result row 3
+--> fact scalars.fl = 0.1 in result row 3
+--> fact scalars.dbl = 0.1 in result row 3
+--> fact scalars.tx = 'two \u{20}spaces' in result row 3
+--> fact scalars.en = 'ok' in result row 3
+--> fact scalars.da = '2024-02-29' in result row 3
+--> fact scalars.tm = '12:30:00.5' in result row 3
+--> fact scalars.tns = '12:30:00.123456789' in result row 3
+--> fact scalars.ttz = '12:30:00+02' in result row 3
+--> fact scalars.ts = '2024-02-29 12:30:00.5' in result row 3
+--> fact scalars.tss = '2024-02-29 12:30:00' in result row 3
+--> fact scalars.tms = '2024-02-29 12:30:00.125' in result row 3
+--> fact scalars.tsn = '2024-02-29 12:30:00.123456789' in result row 3
+--> fact scalars.tz = '2024-02-29 12:30:00.5+00' in result row 3
+--> fact scalars.iv = '36:00:00' in result row 3
+--> fact scalars.u = '550e8400-e29b-41d4-a716-446655440000' in result row 3
+--> cell 4.1 withheld cell-null
+--> cell 4.2 withheld cell-null
+--> cell 4.3 withheld cell-null
+--> cell 4.4 withheld cell-null
+--> cell 4.5 withheld cell-null
+--> cell 4.6 withheld cell-null
+--> cell 4.7 withheld cell-null
+--> cell 4.8 withheld cell-null
+--> cell 4.9 withheld cell-null
+--> cell 4.10 withheld cell-null
+--> cell 4.11 withheld cell-null
+--> cell 4.12 withheld cell-null
+--> cell 4.13 withheld cell-null
+--> cell 4.14 withheld cell-null
+--> cell 4.15 withheld cell-null
+--> cell 4.16 withheld cell-null
+--> cell 4.17 withheld cell-null
+--> cell 4.18 withheld cell-null
+--> cell 4.19 withheld cell-null
+--> cell 4.20 withheld cell-null
+--> cell 4.21 withheld cell-null
+--> cell 4.22 withheld cell-null
+--> cell 4.23 withheld cell-null
+--> cell 4.24 withheld cell-null
+--> cell 4.25 withheld cell-null
+--> cell 4.26 withheld cell-null
+--> cell 4.27 withheld cell-null
+--> cell 4.28 withheld cell-null
+
+-- One edit away: nested values, bytes, bits and JSON are not stated, and harm no neighbour.
+SELECT * FROM unstatable;
+--> id  column main.unstatable.id
+--> bl  withheld type-not-statable
+--> bits  withheld type-not-statable
+--> js  withheld type-not-statable
+--> li  withheld type-not-statable
+--> arr  withheld type-not-statable
+--> st  withheld type-not-statable
+--> ma  withheld type-not-statable
+--> un  withheld type-not-statable
+--> fact unstatable.id = 1 in result row 1
+
+-- One edit away: converted to a type that would be stated.
+SELECT CAST(i AS VARCHAR), tx::INTEGER, TRY_CAST(tx AS DATE) FROM scalars;
+--> #1  withheld cast
+--> #2  withheld cast
+--> #3  withheld cast
+
+-- One edit away: converted to the very type that it has.
+SELECT CAST(i AS INTEGER) FROM scalars;
+--> #1  withheld cast
+
+-- One edit away: read under a collation.
+SELECT tx COLLATE NOCASE FROM scalars;
+--> #1  withheld collation
