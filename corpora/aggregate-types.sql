@@ -72,32 +72,48 @@ SELECT COUNT(bo), COUNT(en), COUNT(iv), COUNT(ttz), COUNT(u), COUNT(tx), COUNT(u
 --> fact COUNT(scalars.tx) = 3
 --> fact COUNT(scalars.uhi) = 3
 
+SELECT SUM(ubi), AVG(ubi) FROM scalars;
+--> #1  SUM(ubi) main.scalars
+--> #2  AVG(ubi) main.scalars
+
+SELECT MIN(tx), MAX(da) FROM scalars;
+--> #1  MIN(tx) main.scalars
+--> #2  MAX(da) main.scalars
+
+SELECT COUNT(id) FROM unstatable;
+--> #1  COUNT(id) main.unstatable
+
 -- One edit away: the engine adds UHUGEINT up as floats.
 SELECT SUM(uhi), AVG(uhi) FROM scalars;
 --> #1  withheld aggregate-type
 --> #2  withheld aggregate-type
 
--- One edit away: a sum of Booleans is a count by another name, and an average of dates a cast.
-SELECT SUM(bo), AVG(da), AVG(ts), AVG(tm), SUM(iv), AVG(iv) FROM scalars;
+-- One edit away: a sum of Booleans is a count by another name, and an average of dates is a cast.
+SELECT SUM(bo), AVG(da) FROM scalars;
 --> #1  withheld aggregate-type
 --> #2  withheld aggregate-type
---> #3  withheld aggregate-type
---> #4  withheld aggregate-type
---> #5  withheld aggregate-type
---> #6  withheld aggregate-type
+
+-- One edit away: intervals can be added up, and their sums are equal across units.
+SELECT SUM(iv), AVG(iv) FROM scalars;
+--> #1  withheld aggregate-type
+--> #2  withheld aggregate-type
 --> engine failed
 
--- One edit away: enums are ordered by place, intervals and times with zone are equal across units.
-SELECT MIN(en), MAX(iv), MIN(ttz), MAX(bo), MIN(u) FROM scalars;
+-- One edit away: enums are ordered by place, and intervals are equal across units.
+SELECT MIN(en), MAX(iv) FROM scalars;
+--> #1  withheld aggregate-type
+--> #2  withheld aggregate-type
+
+-- One edit away: so are times with zone; Booleans and UUIDs have no order that a line could name.
+SELECT MIN(ttz), MAX(bo), MIN(u) FROM scalars;
 --> #1  withheld aggregate-type
 --> #2  withheld aggregate-type
 --> #3  withheld aggregate-type
---> #4  withheld aggregate-type
---> #5  withheld aggregate-type
 
 -- One edit away: a type whose values are not stated is not counted either.
-SELECT COUNT(bl), COUNT(js), COUNT(li), COUNT(id) FROM unstatable;
+SELECT COUNT(js) FROM unstatable;
 --> #1  withheld type-not-statable
---> #2  withheld type-not-statable
---> #3  withheld type-not-statable
---> #4  COUNT(id) main.unstatable
+
+-- One edit away: nor is a list.
+SELECT COUNT(li) FROM unstatable;
+--> #1  withheld type-not-statable

@@ -20,6 +20,16 @@ SELECT sum(distance), "Sum"(flights.distance) AS x, count( * ) FROM flights;
 --> x  SUM(distance) main.flights
 --> #3  COUNT(*) main.flights
 
+SELECT SUM(distance) FROM flights;
+--> #1  SUM(distance) main.flights
+
+SELECT COUNT(*) FROM flights;
+--> #1  COUNT(*) main.flights
+
+SELECT MIN(distance), COUNT(carrier) FROM flights;
+--> #1  MIN(distance) main.flights
+--> #2  COUNT(carrier) main.flights
+
 -- One edit away: DISTINCT makes another number of it.
 SELECT SUM(DISTINCT distance) FROM flights;
 --> #1  withheld aggregate-modified
@@ -37,8 +47,9 @@ SELECT SUM(distance ORDER BY delay) FROM flights;
 --> #1  withheld aggregate-modified
 
 -- One edit away: a second argument asks for several values.
-SELECT MIN(distance, 2) FROM flights;
+SELECT MIN(distance, 2), COUNT(carrier) FROM flights;
 --> #1  withheld aggregate-modified
+--> #2  COUNT(carrier) main.flights
 
 -- One edit away: NULLs told to be ignored, which they are anyway.
 SELECT MAX(distance IGNORE NULLS) FROM flights;
@@ -46,8 +57,9 @@ SELECT MAX(distance IGNORE NULLS) FROM flights;
 --> engine refused not-sql
 
 -- One edit away: a count of two columns.
-SELECT COUNT(carrier, origin) FROM flights;
---> #1  withheld aggregate-modified
+SELECT MIN(distance), COUNT(carrier, origin) FROM flights;
+--> #1  MIN(distance) main.flights
+--> #2  withheld aggregate-modified
 --> engine failed
 
 -- One edit away: an argument by name.
@@ -80,11 +92,17 @@ SELECT SUM(planes.distance) FROM flights;
 --> #1  withheld qualifier-unknown
 --> engine failed
 
--- One edit away: counts that are written without a star.
-SELECT COUNT(), COUNT(1), count_star() FROM flights;
+-- One edit away: counts of rows that are written without a star.
+SELECT COUNT() FROM flights;
 --> #1  withheld aggregate-spelling
---> #2  withheld aggregate-spelling
---> #3  withheld aggregate-spelling
+
+-- One edit away: a count of a constant.
+SELECT COUNT(1) FROM flights;
+--> #1  withheld aggregate-spelling
+
+-- One edit away: the function that the engine makes of COUNT(*).
+SELECT count_star() FROM flights;
+--> #1  withheld aggregate-spelling
 
 -- One edit away: the engine's other name of AVG.
 SELECT mean(distance) FROM flights;
@@ -94,19 +112,27 @@ SELECT mean(distance) FROM flights;
 SELECT system.main.sum(distance) FROM flights;
 --> #1  withheld aggregate-spelling
 
--- One edit away: a calculation in a calculation.
-SELECT SUM(distance) + 1, ROUND(AVG(distance)), -MAX(distance) FROM flights;
+-- One edit away: a calculation with a calculation.
+SELECT SUM(distance) + 1 FROM flights;
 --> #1  withheld arithmetic
---> #2  withheld function
---> #3  withheld arithmetic
+
+-- One edit away: a function of a calculation.
+SELECT round(SUM(distance)) FROM flights;
+--> #1  withheld function
 
 -- One edit away: a converted result.
-SELECT CAST(SUM(distance) AS INTEGER), AVG(distance)::INTEGER FROM flights;
+SELECT CAST(SUM(distance) AS INTEGER) FROM flights;
 --> #1  withheld cast
---> #2  withheld cast
 
--- One edit away: a calculation that is not one of the five.
-SELECT median(distance), first(carrier), any_value(carrier), stddev(distance), list(carrier) FROM flights;
+-- One edit away: the same in the engine's other spelling.
+SELECT SUM(distance)::INTEGER FROM flights;
+--> #1  withheld cast
+
+-- One edit away: calculations that are not among the five.
+SELECT median(distance) FROM flights;
+--> #1  withheld function
+
+SELECT first(carrier), any_value(carrier), stddev(distance), list(carrier), product(distance) FROM flights;
 --> #1  withheld function
 --> #2  withheld function
 --> #3  withheld function

@@ -1,23 +1,31 @@
 -- cells
 -- A cell is stated if it holds a value that can be printed whole.
-SELECT id, clean FROM floats ORDER BY id LIMIT 3;
+SELECT id, sums FROM floats ORDER BY id;
+--> id  column main.floats.id
+--> sums  column main.floats.sums
+--> selection order_by
+--> fact floats.id = 1 in result row 1
+--> fact floats.sums = 1e+16 in result row 1
+--> fact floats.id = 2 in result row 2
+--> fact floats.sums = 1.0 in result row 2
+--> fact floats.id = 3 in result row 3
+--> fact floats.sums = -1e+16 in result row 3
+--> fact floats.id = 4 in result row 4
+--> fact floats.sums = 1.0 in result row 4
+
+-- One edit away: there is no value in the last row.
+SELECT id, clean FROM floats ORDER BY id;
 --> id  column main.floats.id
 --> clean  column main.floats.clean
---> selection order_by, limit
+--> selection order_by
 --> fact floats.id = 1 in result row 1
 --> fact floats.clean = 0.5 in result row 1
 --> fact floats.id = 2 in result row 2
 --> fact floats.clean = 1.5 in result row 2
 --> fact floats.id = 3 in result row 3
 --> fact floats.clean = 2.5 in result row 3
-
--- One edit away: there is no value.
-SELECT id, clean FROM floats ORDER BY id LIMIT 1 OFFSET 3;
---> id  column main.floats.id
---> clean  column main.floats.clean
---> selection order_by, limit, offset
---> fact floats.id = 4 in result row 1
---> cell 1.2 withheld cell-null
+--> fact floats.id = 4 in result row 4
+--> cell 4.2 withheld cell-null
 
 -- One edit away: NaN and infinity are no numbers; both zeros are.
 SELECT nan, ends FROM floats ORDER BY id;
@@ -33,23 +41,44 @@ SELECT nan, ends FROM floats ORDER BY id;
 --> fact floats.nan = 2.0 in result row 4
 --> fact floats.ends = -0.0 in result row 4
 
--- One edit away: dates without end.
-SELECT * FROM endless;
+SELECT * FROM endless LIMIT 1 OFFSET 1;
 --> id  column main.endless.id
 --> da  column main.endless.da
 --> ts  column main.endless.ts
 --> tz  column main.endless.tz
+--> selection limit, offset
+--> fact endless.id = 2 in result row 1
+--> fact endless.da = '2024-01-01' in result row 1
+--> fact endless.ts = '2024-01-01 00:00:00' in result row 1
+--> fact endless.tz = '2024-01-01 00:00:00+00' in result row 1
+
+-- One edit away: dates without end.
+SELECT * FROM endless LIMIT 1;
+--> id  column main.endless.id
+--> da  column main.endless.da
+--> ts  column main.endless.ts
+--> tz  column main.endless.tz
+--> selection limit
 --> fact endless.id = 1 in result row 1
 --> cell 1.2 withheld cell-not-finite
 --> cell 1.3 withheld cell-not-finite
 --> cell 1.4 withheld cell-not-finite
---> fact endless.id = 2 in result row 2
---> fact endless.da = '2024-01-01' in result row 2
---> fact endless.ts = '2024-01-01 00:00:00' in result row 2
---> fact endless.tz = '2024-01-01 00:00:00+00' in result row 2
 
--- One edit away: over 512 characters, and a line of over 2,000 once what is not seen is written out.
--- A text that reads nan is a text.
+-- A text that reads nan is a text, and what would not be seen is written out.
+SELECT id, tx FROM texts ORDER BY id LIMIT 4;
+--> id  column main.texts.id
+--> tx  column main.texts.tx
+--> selection order_by, limit
+--> fact texts.id = 1 in result row 1
+--> fact texts.tx = 'nan' in result row 1
+--> fact texts.id = 2 in result row 2
+--> fact texts.tx = 'it''s' in result row 2
+--> fact texts.id = 3 in result row 3
+--> fact texts.tx = '\u{202E}abc' in result row 3
+--> fact texts.id = 4 in result row 4
+--> fact texts.tx = 'a\u{200B}b' in result row 4
+
+-- One edit away: over 512 characters; a line of over 2,000, once what would not be seen is written out.
 SELECT id, tx FROM texts ORDER BY id;
 --> id  column main.texts.id
 --> tx  column main.texts.tx
@@ -72,14 +101,18 @@ SELECT id, tx FROM texts ORDER BY id;
 --> cell 8.2 withheld line-too-long
 
 -- A group whose key is NULL is named so.
-SELECT carrier, COUNT(*) FROM flights WHERE month = 4 GROUP BY carrier ORDER BY carrier;
---> carrier  column main.flights.carrier
---> #2  COUNT(*) main.flights  group carrier  where flights.month = 4
+SELECT clean, COUNT(*) FROM floats GROUP BY clean ORDER BY clean;
+--> clean  column main.floats.clean
+--> #2  COUNT(*) main.floats  group clean
 --> selection order_by
---> fact flights.carrier = 'B6' in result row 1
---> fact COUNT(*) of flights = 1 for flights.carrier = 'B6' where flights.month = 4
---> cell 2.1 withheld cell-null
---> fact COUNT(*) of flights = 1 for flights.carrier IS NULL where flights.month = 4
+--> fact floats.clean = 0.5 in result row 1
+--> fact COUNT(*) of floats = 1 for floats.clean = 0.5
+--> fact floats.clean = 1.5 in result row 2
+--> fact COUNT(*) of floats = 1 for floats.clean = 1.5
+--> fact floats.clean = 2.5 in result row 3
+--> fact COUNT(*) of floats = 1 for floats.clean = 2.5
+--> cell 4.1 withheld cell-null
+--> fact COUNT(*) of floats = 1 for floats.clean IS NULL
 
 -- One edit away: a key that is not a number does not name its group.
 SELECT nan, COUNT(*) FROM floats GROUP BY nan ORDER BY nan;
@@ -95,17 +128,20 @@ SELECT nan, COUNT(*) FROM floats GROUP BY nan ORDER BY nan;
 --> cell 4.1 withheld cell-null
 --> fact COUNT(*) of floats = 1 for floats.nan IS NULL
 
+SELECT tx, COUNT(*) FROM texts GROUP BY tx ORDER BY length(tx), tx LIMIT 1;
+--> tx  column main.texts.tx
+--> #2  COUNT(*) main.texts  group tx
+--> selection order_by, limit
+--> fact texts.tx = 'İ' in result row 1
+--> fact COUNT(*) of texts = 1 for texts.tx = 'İ'
+
 -- One edit away: nor does a key that is too long.
-SELECT tx, COUNT(*) FROM texts GROUP BY tx ORDER BY length(tx) DESC LIMIT 1;
+SELECT tx, COUNT(*) FROM texts GROUP BY tx ORDER BY length(tx) DESC, tx LIMIT 1;
 --> tx  column main.texts.tx
 --> #2  COUNT(*) main.texts  group tx
 --> selection order_by, limit
 --> cell 1.1 withheld cell-too-long
 --> cell 1.2 withheld group-cell-too-long
-
--- No row, no fact.
-SELECT id FROM empty;
---> id  column main.empty.id
 
 -- A sum of nothing is NULL, a count of nothing is not.
 SELECT SUM(id), COUNT(*), COUNT(id) FROM empty;
@@ -116,7 +152,11 @@ SELECT SUM(id), COUNT(*), COUNT(id) FROM empty;
 --> fact COUNT(*) of empty = 0
 --> fact COUNT(empty.id) = 0
 
--- Rows that do not fit are left out whole, and the rest may be stated.
+-- No row, no fact.
+SELECT id FROM empty;
+--> id  column main.empty.id
+
+-- Rows whose text does not fit into an observation are left out whole; the values themselves are not cut.
 SELECT COUNT(id), MAX(id) FROM wide;
 --> #1  COUNT(id) main.wide
 --> #2  MAX(id) main.wide

@@ -41,6 +41,11 @@ SELECT carrier FROM flights ORDER BY 1 LIMIT 3;
 --> carrier  column main.flights.carrier
 --> selection order_by, limit
 
+SELECT DISTINCT carrier, distance FROM flights;
+--> carrier  column main.flights.carrier
+--> distance  column main.flights.distance
+--> selection distinct
+
 -- One edit away: a share of the rows.
 SELECT carrier FROM flights LIMIT 50%;
 --> withheld limit-not-a-number

@@ -22,6 +22,12 @@ SELECT COUNT(*) FROM flights WHERE carrier = origin;
 SELECT COUNT(*) FROM flights AS f WHERE f.month <= 3;
 --> #1  COUNT(*) main.flights  where flights.month <= 3
 
+SELECT COUNT(*) FROM scalars WHERE i = 3;
+--> #1  COUNT(*) main.scalars  where scalars.i = 3
+
+SELECT COUNT(*) FROM unstatable WHERE id = 1;
+--> #1  COUNT(*) main.unstatable  where unstatable.id = 1
+
 -- One edit away: columns of different types.
 SELECT COUNT(*) FROM flights WHERE month = distance;
 --> #1  withheld filter-type

@@ -18,6 +18,15 @@ SELECT COUNT(*) FROM texts WHERE tx LIKE '100\%' OR tx LIKE '';
 --> #1  COUNT(*) main.texts  where (texts.tx LIKE '100\\%') OR (texts.tx LIKE '')
 --> fact COUNT(*) of texts = 0 where (texts.tx LIKE '100\\%') OR (texts.tx LIKE '')
 
+SELECT COUNT(*) FROM flights WHERE tailnum LIKE 'N%';
+--> #1  COUNT(*) main.flights  where flights.tailnum LIKE 'N%'
+
+SELECT COUNT(*) FROM texts WHERE tx LIKE '100!%';
+--> #1  COUNT(*) main.texts  where texts.tx LIKE '100!%'
+
+SELECT COUNT(*) FROM scalars WHERE tx LIKE 'o%';
+--> #1  COUNT(*) main.scalars  where scalars.tx LIKE 'o%'
+
 -- One edit away: a character that escapes.
 SELECT COUNT(*) FROM texts WHERE tx LIKE '100!%' ESCAPE '!';
 --> #1  withheld filter-not-statable

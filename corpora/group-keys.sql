@@ -60,6 +60,21 @@ SELECT carrier AS origin, 'x' AS carrier, COUNT(*) FROM flights GROUP BY carrier
 --> carrier  withheld constant
 --> #3  COUNT(*) main.flights  group carrier
 
+SELECT carrier, SUM(distance) FROM flights GROUP BY 1;
+--> carrier  column main.flights.carrier
+--> #2  SUM(distance) main.flights  group carrier
+
+SELECT i, COUNT(*) FROM scalars GROUP BY i;
+--> i  column main.scalars.i
+--> #2  COUNT(*) main.scalars  group i
+
+SELECT tm FROM scalars GROUP BY tm;
+--> tm  column main.scalars.tm
+
+SELECT id, COUNT(*) FROM unstatable GROUP BY id;
+--> id  column main.unstatable.id
+--> #2  COUNT(*) main.unstatable  group id
+
 -- One edit away: the key is the column that no output shows, whatever the alias says.
 SELECT 'x' AS carrier, COUNT(*) FROM flights GROUP BY carrier;
 --> carrier  withheld constant

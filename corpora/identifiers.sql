@@ -39,6 +39,11 @@ SELECT "user", "current_date", "true", "*", "count", "select", "two words", "quo
 --> "two words"  column main.keywords."two words"
 --> "quo""te"  column main.keywords."quo""te"
 
+SELECT "user", "current_date", "true" FROM keywords;
+--> user  column main.keywords.user
+--> current_date  column main.keywords.current_date
+--> true  column main.keywords.true
+
 -- One edit away: without quotes they are constants of the session, of the language, or nothing.
 SELECT user, current_date, true FROM keywords;
 --> user  column main.keywords.user

@@ -20,6 +20,9 @@ SELECT COUNT(*) FROM scalars WHERE bi = 9007199254740993 AND bi <> 9007199254740
 SELECT COUNT(*) FROM flights WHERE fare = .5 OR distance = 1_400;
 --> #1  COUNT(*) main.flights  where (flights.fare = 0.5) OR (flights.distance = 1400)
 
+SELECT COUNT(*) FROM flights WHERE month = '1';
+--> #1  COUNT(*) main.flights  where flights.month = 1
+
 -- One edit away: the engine rounds it, and counts the rows where the column is 1.
 SELECT COUNT(*) FROM flights WHERE month = '1.4';
 --> #1  withheld literal-not-exact

@@ -11,7 +11,8 @@ SELECT COUNT(*) FROM texts WHERE tx = 'ab\u{20AC}\u{1F600} \u{4E2D}\u{0661}\u{30
 SELECT COUNT(*) FROM texts WHERE tx = ' a ';
 --> #1  COUNT(*) main.texts  where texts.tx = '\u{20}a\u{20}'
 
-SELECT COUNT(*) FROM texts WHERE tx = CAST('a' AS VARCHAR);
+-- One edit away: a text literal is a string and nothing else.
+SELECT COUNT(*) FROM texts WHERE tx = CAST(' a ' AS VARCHAR);
 --> #1  withheld filter-not-statable
 
 -- One edit away: two spaces look like one.

@@ -26,6 +26,27 @@ SELECT COUNT(*) FROM scalars WHERE tss = '2024-02-29 12:30:00' OR tms = '2024-02
 --> #1  COUNT(*) main.scalars  where (scalars.tss = '2024-02-29 12:30:00') OR (scalars.tms = '2024-02-29 12:30:00.125') OR (scalars.tsn = '2024-02-29 12:30:00.123456789')
 --> fact COUNT(*) of scalars = 1 where (scalars.tss = '2024-02-29 12:30:00') OR (scalars.tms = '2024-02-29 12:30:00.125') OR (scalars.tsn = '2024-02-29 12:30:00.123456789')
 
+SELECT COUNT(*) FROM flights WHERE day >= DATE '2013-01-01';
+--> #1  COUNT(*) main.flights  where flights.day >= '2013-01-01'
+
+SELECT COUNT(*) FROM flights WHERE day = '2013-01-01';
+--> #1  COUNT(*) main.flights  where flights.day = '2013-01-01'
+
+SELECT COUNT(*) FROM flights WHERE left_at = '2013-01-01 05:17:00';
+--> #1  COUNT(*) main.flights  where flights.left_at = '2013-01-01 05:17:00'
+
+SELECT COUNT(*) FROM flights WHERE seen_at = '2013-01-01 10:17:00+00';
+--> #1  COUNT(*) main.flights  where flights.seen_at = '2013-01-01 10:17:00+00'
+
+SELECT COUNT(*) FROM scalars WHERE tm < '23:59:59';
+--> #1  COUNT(*) main.scalars  where scalars.tm < '23:59:59'
+
+SELECT COUNT(*) FROM scalars WHERE tms = '2024-02-29 12:30:00.125';
+--> #1  COUNT(*) main.scalars  where scalars.tms = '2024-02-29 12:30:00.125'
+
+SELECT COUNT(*) FROM endless WHERE da < '2024-01-02';
+--> #1  COUNT(*) main.endless  where endless.da < '2024-01-02'
+
 -- One edit away: the engine drops the time of day.
 SELECT COUNT(*) FROM flights WHERE day >= DATE '2013-01-01 23:59:59';
 --> #1  withheld literal-not-exact
@@ -35,7 +56,7 @@ SELECT COUNT(*) FROM flights WHERE day = '2013-1-1';
 --> #1  withheld literal-not-exact
 
 -- One edit away: a day that the calendar does not have.
-SELECT COUNT(*) FROM flights WHERE day <> '2013-02-29';
+SELECT COUNT(*) FROM flights WHERE day = '2013-02-29';
 --> #1  withheld literal-not-exact
 
 -- One edit away: a date that may not be one.
@@ -75,5 +96,5 @@ SELECT COUNT(*) FROM scalars WHERE tm < '24:00:00';
 --> #1  withheld literal-not-exact
 
 -- One edit away: a time without seconds.
-SELECT COUNT(*) FROM scalars WHERE tm = '12:30';
+SELECT COUNT(*) FROM scalars WHERE tm < '12:30';
 --> #1  withheld literal-not-exact

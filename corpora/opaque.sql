@@ -19,6 +19,15 @@ SELECT carrier FROM flights WHERE CASE WHEN cancelled THEN 1 ELSE 2 END = 2 AND 
 SELECT carrier FROM flights WHERE list_contains(['UA', 'AA'], carrier) AND date_trunc('month', day) = DATE '2013-01-01';
 --> carrier  column main.flights.carrier
 
+SELECT carrier FROM flights WHERE month = 1;
+--> carrier  column main.flights.carrier
+
+SELECT carrier FROM flights WHERE carrier = upper('ua');
+--> carrier  column main.flights.carrier
+
+SELECT COUNT(*) FROM flights WHERE month = 1;
+--> #1  COUNT(*) main.flights  where flights.month = 1
+
 -- One edit away: for a calculation the condition changes what the number means.
 SELECT COUNT(*) FROM flights WHERE length(carrier) = 2;
 --> #1  withheld filter-not-statable

@@ -7,6 +7,9 @@ SELECT nest.a FROM nest;
 SELECT s.f FROM boxes AS s;
 --> f  column main.boxes.f
 
+SELECT f FROM boxes;
+--> f  column main.boxes.f
+
 -- One edit away: under another alias the same text is a field of the structure.
 SELECT nest.a FROM nest AS other;
 --> a  withheld qualifier-unknown

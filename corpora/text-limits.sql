@@ -5,6 +5,15 @@ SELECT `carrier`, "origin" FROM "flights" /* ) ' */ WHERE carrier <> 'it''s ((' 
 --> carrier  column main.flights.carrier
 --> origin  column main.flights.origin
 
+SELECT carrier FROM flights WHERE carrier = 'UA';
+--> carrier  column main.flights.carrier
+
+SELECT distance FROM flights WHERE (month = 1);
+--> distance  column main.flights.distance
+
+SELECT COUNT(*) FROM flights WHERE month IN (1, 2);
+--> #1  COUNT(*) main.flights  where flights.month IN (1, 2)
+
 -- One edit away: a bracket too many is refused before any parser sees it.
 SELECT carrier FROM flights WHERE (month = 1));
 --> withheld brackets-unbalanced

@@ -1,5 +1,8 @@
 -- whole-statement
 -- One SELECT over one table is read; comments and semicolons around it are harmless.
+SELECT carrier FROM flights;
+--> carrier  column main.flights.carrier
+
 ;; /* a /* nested */ comment */ SELECT carrier -- who flew
 FROM flights; ; -- the end
 --> carrier  column main.flights.carrier

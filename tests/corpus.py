@@ -9,8 +9,8 @@ A case is, in this order:
     --> carrier  column main.flights.carrier
     --> flights  COUNT(*) main.flights  group carrier
 
-A case whose prose starts with `One edit away:` is the withheld twin of the nearest case before it
-that is not one. `Before:` lines, of which there may be none, are run first; such a case cannot be
+A case whose prose starts with `One edit away:` is the withheld twin of a case above it that is not
+one, of which something may be stated, and whose statement is most alike. `Before:` lines, of which there may be none, are run first; such a case cannot be
 pinned, and is only read. The statement is every line up to the first `-->`, blank lines and
 semicolon included. `\u{HEX}` stands for that character wherever it would not be seen.
 
@@ -35,6 +35,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from eligibility.evidence import Label, Release, SelectionFlags, Verdict, Verdicts
@@ -49,6 +50,7 @@ MARK = "-->"
 
 _ESCAPE = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
 _REASONS = {reason.value: reason for reason in Reason}
+_WORD = re.compile(r"""'[^']*'|"[^"]*"|\w+|[^\w\s]""")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CODES = re.compile(r"(?:^|  |^cell [0-9]+\.[0-9]+ )withheld ([a-z-]+(?:, [a-z-]+)*)$")
 
@@ -65,7 +67,7 @@ class Case:
         written: the statement as it stands in the file, escapes and all.
         statement: the text itself.
         expected: the lines behind `-->`.
-        twin_of: for a withheld twin, the case one edit away; else None.
+        twin_of: for a withheld twin, the case that is one edit away; else None.
     """
 
     file: str
@@ -134,11 +136,11 @@ def parse(text: str, file: str) -> tuple[Case, ...]:
         ValueError: for a statement without `-->` lines, or a twin of nothing.
     """
     cases: list[Case] = []
-    plain: Case | None = None
     for first, prose, statement, expected in _blocks(text):
         told = " ".join(line for line in prose if not line.startswith(BEFORE))
         is_twin = told.startswith(TWIN)
-        if not expected or (is_twin and plain is None):
+        plain = [case for case in cases if case.twin_of is None]
+        if not expected or (is_twin and not plain):
             raise ValueError(f"{file}:{first}: no expectation, or a twin of nothing")
         written = "\n".join(statement)
         case = Case(
@@ -153,11 +155,22 @@ def parse(text: str, file: str) -> tuple[Case, ...]:
             written=written,
             statement=unescaped(written),
             expected=tuple(line for line in expected if line),
-            twin_of=plain if is_twin else None,
+            twin_of=_most_alike(written, plain) if is_twin else None,
         )
         cases.append(case)
-        plain = plain if is_twin else case
     return tuple(cases)
+
+
+def edits(one: str, other: str) -> int:
+    """Count the places at which two statements differ, word by word."""
+    words = [_WORD.findall(text) for text in (one, other)]
+    matcher = SequenceMatcher(None, *words, autojunk=False)
+    return sum(tag != "equal" for tag, *_ in matcher.get_opcodes())
+
+
+def _most_alike(written: str, plain: list[Case]) -> Case:
+    eligible = [case for case in plain if case.has_eligible] or plain
+    return min(eligible, key=lambda case: (edits(written, case.written), len(case.written)))
 
 
 def _blocks(text: str) -> Iterable[tuple[int, list[str], list[str], list[str]]]:
