@@ -12,6 +12,7 @@ SELECT id, sums FROM floats ORDER BY id;
 --> fact floats.sums = -1e+16 in result row 3
 --> fact floats.id = 4 in result row 4
 --> fact floats.sums = 1.0 in result row 4
+--> complete result, table
 
 -- One edit away: there is no value in the last row.
 SELECT id, clean FROM floats ORDER BY id;
@@ -142,6 +143,7 @@ SELECT tx, COUNT(*) FROM texts GROUP BY tx ORDER BY length(tx) DESC, tx LIMIT 1;
 --> selection order_by, limit
 --> cell 1.1 withheld cell-too-long
 --> cell 1.2 withheld group-cell-too-long
+--> no answer nothing-eligible
 
 -- A sum of nothing is NULL, a count of nothing is not.
 SELECT SUM(id), COUNT(*), COUNT(id) FROM empty;
@@ -155,10 +157,18 @@ SELECT SUM(id), COUNT(*), COUNT(id) FROM empty;
 -- No row, no fact.
 SELECT id FROM empty;
 --> id  column main.empty.id
+--> no answer no-rows
+--> complete result, table
 
--- Rows whose text does not fit into an observation are left out whole; the values themselves are not cut.
-SELECT COUNT(id), MAX(id) FROM wide;
---> #1  COUNT(id) main.wide
---> #2  MAX(id) main.wide
---> fact COUNT(wide.id) = 60
---> fact MAX(wide.id) = 59
+-- Nothing that may be stated: every cell is NULL.
+SELECT nan FROM floats WHERE id = 3;
+--> nan  column main.floats.nan
+--> cell 1.1 withheld cell-null
+--> no answer nothing-eligible
+
+-- Rows whose text does not fit into an observation are left out whole.
+SELECT id, length(tx), tx FROM wide WHERE id < 33;
+--> id  column main.wide.id
+--> #2  withheld function
+--> tx  column main.wide.tx
+--> complete nothing

@@ -25,9 +25,12 @@ The lines behind `-->` say what both readings together decide. Two spaces part t
     engine refused CODE | engine failed          it does not run; the other lines are the text's
     fact LINE                                    a released line; where one stands, all of them do
     cell ROW.COLUMN withheld CODE                what of an eligible output is not released
+    no answer CODE                               nothing is released
+    complete result, table | complete nothing    what the observation has every row of
 
 `python -m tests.corpus --fill FILE …` writes the lines anew; a case to be filled has a bare `-->`.
-`fact` and `cell` lines are written where a `--> fact` stood. A person reads the difference.
+Of the last four, those of a release are written where a `--> fact` stood, and what is complete
+where a `--> complete` stood. A person reads the difference.
 """
 
 import argparse
@@ -52,6 +55,8 @@ _ESCAPE = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
 _REASONS = {reason.value: reason for reason in Reason}
 _WORD = re.compile(r"""'[^']*'|"[^"]*"|\w+|[^\w\s]""")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Lines that are not about a verdict; two spaces would make an output of the word.
+_BESIDE = re.compile(r"(?:fact|cell|no answer|complete|engine)(?: (?! )|$)")
 _CODES = re.compile(r"(?:^|  |^cell [0-9]+\.[0-9]+ )withheld ([a-z-]+(?:, [a-z-]+)*)$")
 
 
@@ -94,12 +99,14 @@ class Case:
             if line.startswith("engine "):
                 _, said, *why = line.split()
                 codes += [f"engine-{said}", *why]
+            if line.startswith("no answer "):
+                codes.append(line.split()[-1])
         return frozenset(_REASONS[code] for code in codes)
 
     @property
     def has_eligible(self) -> bool:
         """Whether an output may be stated, by both readings."""
-        own = (line for line in self.expected if not line.startswith(("text ", "fact ")))
+        own = decided_lines(self.expected)
         return not self.engine and any(re.search(r"^\S.*?  (?!withheld )\S", line) for line in own)
 
     @property
@@ -111,7 +118,12 @@ class Case:
     @property
     def wants_facts(self) -> bool:
         """Whether the released lines are written down."""
-        return any(line.startswith(("fact", "cell ")) for line in self.expected)
+        return any(line.startswith(("fact", "cell ", "no answer ")) for line in self.expected)
+
+    @property
+    def wants_complete(self) -> bool:
+        """Whether it is written down what is complete."""
+        return any(line.startswith("complete") for line in self.expected)
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -163,9 +175,12 @@ def parse(text: str, file: str) -> tuple[Case, ...]:
 
 def edits(one: str, other: str) -> int:
     """Count the places at which two statements differ, word by word."""
-    words = [_WORD.findall(text) for text in (one, other)]
-    matcher = SequenceMatcher(None, *words, autojunk=False)
+    matcher = SequenceMatcher(None, _words(one), _words(other), autojunk=False)
     return sum(tag != "equal" for tag, *_ in matcher.get_opcodes())
+
+
+def _words(statement: str) -> list[str]:
+    return _WORD.findall(statement)
 
 
 def _most_alike(written: str, plain: list[Case]) -> Case:
@@ -276,14 +291,14 @@ def text_lines(expected: Iterable[str]) -> list[str]:
     for line in expected:
         if line.startswith("text "):
             lines[-1] = line.removeprefix("text ")
-        elif not re.match(r"(?:fact|cell|engine) (?! )", line):
+        elif not _BESIDE.match(line):
             lines.append(line)
     return lines
 
 
 def decided_lines(expected: Iterable[str]) -> list[str]:
     """Give, of a case's lines, those that both readings decide."""
-    return [line for line in expected if not re.match(r"(?:fact|cell|text|engine) (?! )", line)]
+    return [line for line in expected if not _BESIDE.match(line) and not line.startswith("text ")]
 
 
 def released_lines(release: Release) -> list[str]:
@@ -293,7 +308,7 @@ def released_lines(release: Release) -> list[str]:
         release: without claims, so of every cell.
 
     Returns:
-        `fact` and `cell` lines, by row and column.
+        `fact` and `cell` lines, by row and column; `no answer` where nothing is released.
     """
     eligible = {fact.column for fact in release.facts} | {
         cell.column for cell in release.withheld if set(cell.reasons) & CELL_REASONS
@@ -307,7 +322,14 @@ def released_lines(release: Release) -> list[str]:
         for cell in release.withheld
         if cell.column in eligible
     ]
-    return [line for _, line in sorted(lines)]
+    why = [f"no answer {release.no_answer_reason}"] if release.no_answer else []
+    return [line for _, line in sorted(lines)] + why
+
+
+def complete_line(release: Release) -> str:
+    """Write what the observation has every row of as an expectation line."""
+    whole = [name for name, value in release.complete.model_dump().items() if value]
+    return f"complete {', '.join(whole) or 'nothing'}"
 
 
 CELL_REASONS = frozenset(

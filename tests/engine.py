@@ -13,7 +13,7 @@ import preview
 from eligibility import Reason, classify, release
 from eligibility.evidence import CATALOG, Column, EngineReading, Pin, Release, Schema, Verdicts
 from preview.engine_reading import PLAN_QUERY, plan_error, read_plan
-from tests.corpus import TABLES, Case, merged, released_lines, unescaped
+from tests.corpus import TABLES, Case, complete_line, merged, released_lines, unescaped
 
 # Functions are named with their path: what is set up may stand in for them.
 _COLUMNS = """
@@ -147,4 +147,8 @@ class Pinned(AbstractContextManager["Pinned"]):
         reading, why = self.read(case.statement)
         text, both = classify(case.statement, schema), classify(case.statement, schema, reading)
         lines = merged(text, both, why)
-        return lines + released_lines(self.release(case.statement)) if case.wants_facts else lines
+        if case.wants_facts:
+            lines += released_lines(self.release(case.statement))
+        if case.wants_complete:
+            lines.append(complete_line(self.release(case.statement)))
+        return lines

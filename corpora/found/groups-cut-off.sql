@@ -5,6 +5,7 @@ SELECT id, seventh, SUM(id) AS total FROM many GROUP BY id, seventh;
 --> id  column main.many.id
 --> seventh  column main.many.seventh
 --> total  SUM(id) main.many  group id, seventh
+--> complete nothing
 
 SELECT seventh, SUM(id) AS total FROM many GROUP BY seventh ORDER BY seventh;
 --> seventh  column main.many.seventh
@@ -24,3 +25,4 @@ SELECT seventh, SUM(id) AS total FROM many GROUP BY seventh ORDER BY seventh;
 --> fact SUM(many.id) = 236 for many.seventh = 5
 --> fact many.seventh = 6 in result row 7
 --> fact SUM(many.id) = 244 for many.seventh = 6
+--> complete result
