@@ -184,3 +184,8 @@ SELEC carrier FROM flights;
 SELECT carrier FROM flights WHERE month = 1 WHERE month = 2;
 --> withheld not-sql
 --> engine refused not-sql
+
+-- One edit away: a clause that is not listed.
+SELECT carrier FROM flights FOR UPDATE;
+--> withheld construct-unknown
+--> engine refused not-sql

@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from eligibility.reasons import Reason, in_order
@@ -27,6 +26,8 @@ from eligibility.shape import Calculation, Operator, Selection
 
 # The largest number that canonical JSON keeps (RFC 8785).
 COUNT_MAX = 2**53 - 1
+# The parser's time doubles with each JOIN that has no condition; one is enough to withhold.
+JOINS_PARSED_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +197,13 @@ def read(statement: str) -> TextReading:
         tokens = _DIALECT.tokenize(statement)
         if _has_unreadable_token(tokens):
             return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
+        if sum(token.token_type is TokenType.JOIN for token in tokens) > JOINS_PARSED_MAX:
+            return TextReading(reasons=(Reason.JOIN,))
         trees = _DIALECT.parser().parse(tokens, statement)
-    except SqlglotError:
+    except RecursionError:
+        raise
+    except Exception:
+        # Of hostile text the parser raises more than its own errors; none of it is a reading.
         return TextReading(reasons=(Reason.NOT_SQL,))
     finally:
         _SILENT.reset(silent)
@@ -373,6 +379,8 @@ def _select(root: exp.Select, reasons: set[Reason]) -> TextReading:
         offset=_offset(root.args.get("offset"), reasons),
     )
     outputs = tuple(_output(expression) for expression in root.expressions)
+    if not outputs:
+        reasons.add(Reason.CONSTRUCT_UNKNOWN)
     return TextReading(
         reasons=in_order(reasons),
         source=source,
@@ -432,7 +440,7 @@ def _source(clause: Any, reasons: set[Reason]) -> tuple[tuple[str, ...], str | N
     reasons.update(_unlisted(table, _TABLE_PARTS))
     parts = [table.args.get("catalog"), table.args.get("db"), table.this]
     names = [_name(part) for part in parts if part is not None]
-    if isinstance(table.this, (exp.Func, exp.Dot)):
+    if isinstance(table.this, exp.Func):
         reasons.add(Reason.TABLE_FUNCTION)
     elif None in names:
         reasons.add(Reason.CONSTRUCT_UNKNOWN)
