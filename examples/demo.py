@@ -28,6 +28,7 @@ PLACE = Path(__file__).resolve().parent.parent / ".demo"
 TIMEOUT_S = 3.0
 FACTS_SHOWN = 4
 VALUE_SHOWN = 24  # characters of a cell
+STATEMENT_SHOWN = 300
 WIDTH_MAX = 120
 
 # The tables, with the type of each column; "NA" is NULL in all of them.
@@ -170,7 +171,7 @@ CHAPTERS: dict[str, tuple[Case, ...]] = {
             cell=Reason.CELL_NULL,
         ),
         Case(
-            "a value that is not in the statement at all",
+            "a parameter: a value that is not in the statement at all",
             "SELECT carrier, $1 AS bonus FROM flights",
             refused=Reason.PARAMETER,
         ),
@@ -546,12 +547,9 @@ class Screen:
     def result(self, result: Result, surprises: list[str]) -> None:
         """Print a statement, its verdicts, its facts, and how far they reach."""
         self._title(result.case.title)
-        statement = result.case.statement
-        if len(statement) > 300:
-            statement = f"{statement[:80]} … {statement[-40:]}"
-        sql = self._sql.highlight(statement)
+        sql = self._sql.highlight(result.case.statement)
         sql.rstrip()
-        self._indented(sql)
+        self._indented(sql if len(sql) <= STATEMENT_SHOWN else sql[: STATEMENT_SHOWN // 3] + "…")
         if result.error is not None:
             self._indented(Text.assemble(("✗ ", "yellow"), str(result.error)))
         if result.verdicts and result.release and result.observation:
