@@ -26,8 +26,6 @@ from eligibility.shape import Calculation, Operator, Selection
 
 # The largest number that canonical JSON keeps (RFC 8785).
 COUNT_MAX = 2**53 - 1
-# The parser's time doubles with each JOIN that has no condition; one is enough to withhold.
-JOINS_PARSED_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +195,8 @@ def read(statement: str) -> TextReading:
         tokens = _DIALECT.tokenize(statement)
         if _has_unreadable_token(tokens):
             return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
-        if sum(token.token_type is TokenType.JOIN for token in tokens) > JOINS_PARSED_MAX:
-            return TextReading(reasons=(Reason.JOIN,))
+        if (reason := _too_many(tokens)) is not None:
+            return TextReading(reasons=(reason,))
         trees = _DIALECT.parser().parse(tokens, statement)
     except RecursionError:
         raise
@@ -223,6 +221,32 @@ def read(statement: str) -> TextReading:
 
 
 # --- tokens -------------------------------------------------------------------------------------
+
+# Words that the parser tries in two ways, so that its time may double with every one more. Of all
+# but the last, two withhold the statement anyway.
+PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
+    (frozenset({TokenType.JOIN}), 8, Reason.JOIN),
+    (
+        frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}),
+        10,
+        Reason.SET_OPERATION,
+    ),
+    (frozenset({TokenType.SELECT}), 12, Reason.SUBQUERY),
+    (frozenset({TokenType.FROM}), 16, Reason.SUBQUERY),
+    (frozenset(_DIALECT.parser_class.NESTED_TYPE_TOKENS), 10, Reason.TOO_NESTED),
+)
+
+
+def _too_many(tokens: list[Token]) -> Reason | None:
+    """Withhold, before it is parsed, what would take the parser too long."""
+    if len(tokens) <= min(most for _, most, _ in PARSED_MAX):
+        return None
+    kinds = [token.token_type for token in tokens]
+    for words, most, reason in PARSED_MAX:
+        if sum(kind in words for kind in kinds) > most:
+            return reason
+    return None
+
 
 # What may end an operand, so that a plus behind it stands between two.
 _OPERAND_ENDS = {
