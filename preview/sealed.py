@@ -13,6 +13,8 @@ from pathlib import Path
 
 import duckdb
 
+from eligibility.evidence import ROWS_MAX
+
 THREADS = 2
 
 Option = str | bool | int | float | list[str]
@@ -53,6 +55,9 @@ _OPENED_WITH: dict[str, Option] = {
     "preserve_insertion_order": True,
     "enable_optimizer": True,
     "disabled_optimizers": "",
+    # As many as are asked for: then a plain scan is not joined with itself to find its first rows,
+    # and the first rows of an order are found before their other columns are read.
+    "late_materialization_max_rows": ROWS_MAX + 1,
     "ignore_unknown_crs": False,
     "errors_as_json": False,
     "warnings_as_errors": False,

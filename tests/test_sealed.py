@@ -124,7 +124,7 @@ JUDGED = {
     "geometry_minimum_shredding_size", "home_directory", "http_client_pool_capacity",
     "http_proxy", "http_proxy_password", "http_proxy_username", "http_retry_quota_throttled",
     "http_retry_throttled_wait_ms", "immediate_transaction_mode", "index_scan_max_count",
-    "index_scan_percentage", "initial_column_segment_size", "late_materialization_max_rows",
+    "index_scan_percentage", "initial_column_segment_size", 
     "log_query_path", "logging_level", "logging_mode", "logging_sink",
     "max_streaming_buffer_size", "max_temp_directory_size", "max_vacuum_tasks",
     "merge_join_threshold", "nested_loop_join_threshold", "operator_memory_limit",
