@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from preview.capture import to_arrow
+    from preview.arrow import to_arrow
     from preview.errors import (
         PinMismatch,
         PreviewError,
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         StatementTimedOut,
         TargetError,
     )
+    from preview.pinning import pin
     from preview.recorder import Recorder
-    from preview.snapshot import Snapshot, open_snapshot, pin
+    from preview.snapshot import Snapshot, open_snapshot
     from preview.sources import ReadOptions
 
 __all__ = [
@@ -49,8 +50,8 @@ _HOMES = {
     "Recorder": "recorder",
     "Snapshot": "snapshot",
     "open_snapshot": "snapshot",
-    "pin": "snapshot",
-    "to_arrow": "capture",
+    "pin": "pinning",
+    "to_arrow": "arrow",
 }
 
 

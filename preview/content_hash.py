@@ -33,7 +33,10 @@ SLICE_ROWS = 20_480
 READ_ROWS = 6 * SLICE_ROWS  # one row group of the database file
 READ_BYTES_MAX = 64 * 1024 * 1024
 PROGRESS_SECONDS = 0.1
-ARROW_SETTINGS = {"arrow_lossless_conversion": True, "arrow_large_buffer_size": True}
+ARROW_SETTINGS: dict[str, Any] = {
+    "arrow_lossless_conversion": True,
+    "arrow_large_buffer_size": True,
+}
 
 _NESTED = ("list", "array", "struct", "tuple", "map")
 _LOSSY = ("interval", "union", "variant")

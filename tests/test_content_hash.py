@@ -1,0 +1,142 @@
+"""The content hash: different for different values, and for nothing else."""
+
+import hashlib
+import struct
+
+import duckdb
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from preview import content_hash
+from tests.pinned import (
+    VALUES,
+    split,
+)
+
+# Every type that DuckDB 2.0.1 lists, less TYPE, which no table can hold.
+SPELLED = {"ARRAY", "LIST", "DECIMAL", "ENUM", "MAP", "NULL", "STRUCT", "TUPLE", "UNION"}
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with duckdb.connect(config=content_hash.ARROW_SETTINGS) as connection:
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
+        yield connection
+
+
+def content(connection: duckdb.DuckDBPyConnection, kind: str, values: list[str]) -> str:
+    """Make a table of some values, and hash it."""
+    connection.execute(f"CREATE OR REPLACE TABLE hashed (x {kind})").fetchall()
+    for value in values:
+        connection.execute(f"INSERT INTO hashed VALUES ({value})").fetchall()
+    return hashed(connection)
+
+
+def hashed(connection: duckdb.DuckDBPyConnection, *, name: str = '"x"', workers: int = 1) -> str:
+    ((rows,),) = connection.execute("SELECT count(*) FROM hashed").fetchall()
+    types = connection.sql("FROM hashed").types
+    return content_hash.content_sha256(
+        connection, "hashed", [(name, types[0])], rows, workers=workers, progress=lambda _: None
+    )
+
+
+def test_every_type_of_the_engine_has_values_here(engine):
+    listed = engine.execute(
+        "SELECT DISTINCT logical_type FROM system.main.duckdb_types() WHERE logical_type <> 'TYPE'"
+    ).fetchall()
+    assert {kind for (kind,) in listed} - SPELLED <= VALUES.keys()
+    assert len(VALUES) > 45
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_different_values_have_different_hashes(kind, engine):
+    values = [*split(VALUES[kind]), "NULL"]
+    cast = [f"CAST({value} AS {kind})" if kind != '"NULL"' else value for value in values]
+    digests = [content(engine, kind, [value]) for value in cast]
+    assert len(set(digests)) == len(cast)
+    # The same values again, over a file and other chunks, and with NULL in the way.
+    whole = content(engine, kind, cast)
+    engine.execute("CREATE OR REPLACE TABLE copy AS FROM hashed").fetchall()
+    engine.execute("CREATE OR REPLACE TABLE hashed AS FROM copy").fetchall()
+    assert hashed(engine) == whole
+    assert content(engine, kind, cast[::-1]) != whole or len(cast) == 1
+
+
+def test_what_arrow_leaves_open_does_not_count(engine):
+    """Slots under NULL, padding bits and offsets are brought to one form."""
+
+    def digest(array: pa.Array) -> bytes:
+        made = hashlib.sha256()
+        content_hash._feed(made, array)
+        return made.digest()
+
+    valid = pa.py_buffer(b"\x05")
+    dirty = pa.py_buffer(b"\xf5")  # the same three bits, and others after them
+    for width, kind in ((1, pa.int8()), (8, pa.float64()), (16, pa.decimal128(20, 2))):
+        clean = b"\x01" * width + bytes(width) + b"\x02" * width
+        filth = b"\x01" * width + b"\xee" * width + b"\x02" * width + b"\x07" * 64
+        one = pa.Array.from_buffers(kind, 3, [valid, pa.py_buffer(clean)])
+        other = pa.Array.from_buffers(kind, 3, [dirty, pa.py_buffer(filth)])
+        assert digest(one) == digest(other)
+    one = pa.Array.from_buffers(
+        pa.large_string(),
+        3,
+        [valid, pa.py_buffer(struct.pack("<4q", 0, 1, 1, 2)), pa.py_buffer(b"ab")],
+    )
+    other = pa.Array.from_buffers(
+        pa.large_string(),
+        3,
+        [dirty, pa.py_buffer(struct.pack("<4q", 2, 3, 6, 7)), pa.py_buffer(b"__azzzb__")],
+    )
+    assert digest(one) == digest(other) == digest(other.slice(0, 3))
+    assert digest(one) != digest(one.slice(1))
+    lists = pa.LargeListArray.from_arrays(
+        pa.array([0, 1, 3, 4], pa.int64()),
+        pa.array([1, 8, 9, 2], pa.int32()),
+        mask=pa.array([False, True, False]),
+    )
+    assert digest(lists) == digest(pa.array([[1], None, [2]], pa.large_list(pa.int32())))
+    structs = pa.StructArray.from_arrays(
+        [pa.array([1, 7, 2])], ["a"], mask=pa.array([False, True, False])
+    )
+    assert digest(structs) == digest(
+        pa.array([{"a": 1}, None, {"a": 2}], pa.struct({"a": pa.int64()}))
+    )
+
+
+def test_slices_threads_and_reads_do_not_count(engine, monkeypatch):
+    rows = 2 * content_hash.READ_ROWS + content_hash.SLICE_ROWS + 7
+    engine.execute(
+        "CREATE OR REPLACE TABLE hashed AS SELECT CASE WHEN range % 5 > 0 THEN 'v' || range END "
+        f"AS x FROM range({rows})"
+    ).fetchall()
+    digests = {hashed(engine, workers=workers) for workers in (1, 2, 3)}
+    monkeypatch.setattr(content_hash, "READ_BYTES_MAX", 1)
+    digests.add(hashed(engine))
+    # A column that hides the row number is read in another way.
+    engine.execute("ALTER TABLE hashed RENAME x TO RowId").fetchall()
+    digests.add(hashed(engine, name='"RowId"'))
+    assert len(digests) == 1
+    for change in ("x = 'z' WHERE rowid = 0", f"x = NULL WHERE rowid = {rows - 1}"):
+        engine.execute("ALTER TABLE hashed RENAME RowId TO x").fetchall()
+        engine.execute(f"UPDATE hashed SET {change}").fetchall()
+        digests.add(hashed(engine))
+        engine.execute("ALTER TABLE hashed RENAME x TO RowId").fetchall()
+    assert len(digests) == 3
+
+
+def test_a_fault_while_hashing_ends_every_worker(engine):
+    engine.execute(
+        "CREATE OR REPLACE TABLE hashed AS SELECT range AS x FROM range(1000)"
+    ).fetchall()
+    kind = engine.sql("FROM hashed").types[0]
+    with pytest.raises(duckdb.Error):
+        content_hash.content_sha256(
+            engine, "hashed", [('"gone"', kind)], 1000, workers=2, progress=lambda _: None
+        )
+    with pytest.raises(duckdb.Error):
+        content_hash.content_sha256(
+            engine, "hashed", [('"x"', kind)], 1001, workers=2, progress=lambda _: None
+        )

@@ -1,0 +1,183 @@
+"""Opening a snapshot: what was pinned opens, and nothing else does."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import preview
+from eligibility.evidence import canonical_bytes
+from preview import sources
+from preview.snapshot import Manifest, logical_id
+from tests.pinned import database, flip, pin_one, rows_of, writable
+
+# --- opening ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(tmp_path):
+    return preview.pin(
+        {"t": pa.table({"a": [1, 2], "s": ["x", None]})}, into=tmp_path / "snapshots" / "made"
+    )
+
+
+def test_a_snapshot_opens_as_what_was_pinned(made):
+    assert sorted(path.name for path in made.folder.iterdir()) == [
+        "manifest.json",
+        "snapshot.duckdb",
+    ]
+    assert {path.stat().st_mode & 0o222 for path in made.folder.iterdir()} == {0}
+    assert made.created
+    opened = preview.open_snapshot(made.folder)
+    assert not opened.created
+    assert (opened.id, opened.pins, opened.manifest_sha256) == (
+        made.id,
+        made.pins,
+        made.manifest_sha256,
+    )
+    assert opened.identity == made.identity
+    assert rows_of(made, "SELECT current_catalog()") == [("snapshot",)]
+    assert str(made.folder.parent) not in (made.folder / "manifest.json").read_text()
+    shutil.rmtree(made.folder)
+
+
+def test_any_flipped_byte_is_a_mismatch(made):
+    data = made.database.read_bytes()
+    for place in (0, 8, 4096, len(data) // 2, len(data) - 1):
+        flip(made.database, place)
+        with pytest.raises(preview.PinMismatch):
+            preview.open_snapshot(made.folder)
+        made.database.write_bytes(data)
+    manifest = made.folder / "manifest.json"
+    for place in range(0, len(manifest.read_bytes()), 11):
+        # Sources and versions are no part of what is verified here; the manifest's hash is kept.
+        text = manifest.read_bytes()
+        flip(manifest, place)
+        try:
+            opened = preview.open_snapshot(made.folder)
+        except preview.PinMismatch:
+            pass
+        else:
+            assert (opened.id, opened.manifest.database) == (made.id, made.manifest.database)
+            assert opened.manifest_sha256 != made.manifest_sha256
+        manifest.write_bytes(text)
+
+
+def test_what_is_missing_cut_or_added_is_a_mismatch(made, tmp_path):
+    def mismatch(change: Callable[[Path, Path], object]) -> None:
+        folder = tmp_path / "copy"
+        shutil.copytree(made.folder, folder)
+        change(folder / "snapshot.duckdb", folder / "manifest.json")
+        with pytest.raises(preview.PinMismatch):
+            preview.open_snapshot(folder)
+        shutil.rmtree(folder)
+
+    def swap(path: Path, by: Path) -> None:
+        path.unlink()
+        shutil.copy(by, path)
+
+    def make_folder(file: Path, manifest: Path) -> None:
+        file.unlink()
+        file.mkdir()
+
+    other = pin_one(pa.table({"b": [1]}), tmp_path)
+    mismatch(lambda file, manifest: file.rename(file.with_name("away")))
+    mismatch(lambda file, manifest: manifest.rename(file.with_name("away")))
+    mismatch(lambda file, manifest: os.truncate(writable(file), file.stat().st_size - 1))
+    mismatch(lambda file, manifest: os.truncate(writable(file), file.stat().st_size + 1))
+    mismatch(lambda file, manifest: os.truncate(writable(file), 0))
+    mismatch(lambda file, manifest: os.truncate(writable(manifest), 100))
+    mismatch(lambda file, manifest: os.truncate(writable(manifest), 0))
+    mismatch(lambda file, manifest: swap(file, other.database))
+    mismatch(lambda file, manifest: swap(manifest, other.folder / "manifest.json"))
+    mismatch(lambda file, manifest: file.with_name("snapshot.duckdb.wal").write_bytes(b""))
+    mismatch(make_folder)
+    for path in (tmp_path / "absent", made.database, tmp_path, "a\0b", "a?b", "\udcff"):
+        with pytest.raises(preview.PinMismatch):
+            preview.open_snapshot(path)
+
+
+def forge(
+    folder: Path, *statements: str, change: Callable[[Any], None] = lambda tree: None
+) -> Path:
+    """Change the database, and make a manifest that fits the changed file."""
+    path, manifest = folder / "snapshot.duckdb", folder / "manifest.json"
+    database(writable(path), *statements)
+    tree = json.loads(manifest.read_text())
+    file = sources.fingerprint(path, lambda *_: None).file
+    tree["database"] = {"size": file.size, "sha256": file.sha256}
+    change(tree)
+    forged = Manifest.model_validate_json(json.dumps(tree))
+    forged = Manifest.model_validate_json(json.dumps({**tree, "id": logical_id(forged.logical)}))
+    writable(manifest).write_bytes(canonical_bytes(forged))
+    return folder
+
+
+FORGED = {
+    "extra table": ["CREATE TABLE u (a INTEGER)"],
+    "no table": ["DROP TABLE t"],
+    "extra column": ["ALTER TABLE t ADD COLUMN b INTEGER"],
+    "other type": ["ALTER TABLE t ALTER a TYPE INTEGER"],
+    "other name": ["ALTER TABLE t RENAME a TO A"],
+    "other schema": ["CREATE SCHEMA s", "CREATE TABLE s.t AS FROM t", "DROP TABLE t"],
+    "view": ["CREATE VIEW v AS FROM t"],
+    "view in its place": ["ALTER TABLE t RENAME TO u", "CREATE VIEW t AS FROM u"],
+    "macro": ["CREATE MACRO sum(x) AS 42"],
+    "table macro": ["CREATE MACRO f() AS TABLE SELECT 1"],
+    "type": ["CREATE TYPE e AS ENUM ('a')"],
+    "sequence": ["CREATE SEQUENCE q"],
+    "index": ["CREATE INDEX i ON t (a)"],
+    "constraint": ["ALTER TABLE t ALTER a SET NOT NULL"],
+    "default": ["ALTER TABLE t ALTER a SET DEFAULT 3"],
+    "generated": ["DROP TABLE t", "CREATE TABLE t (a BIGINT, s VARCHAR AS ('x'))"],
+    "collation": ["DROP TABLE t", "CREATE TABLE t (a BIGINT, s VARCHAR COLLATE nocase)"],
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_catalog_that_is_not_the_manifests_is_a_mismatch(what, made):
+    forge(made.folder)
+    assert preview.open_snapshot(made.folder).id == made.id
+    forge(made.folder, *FORGED[what])
+    with pytest.raises(preview.PinMismatch, match="catalog"):
+        preview.open_snapshot(made.folder)
+
+
+def test_a_forged_manifest_is_a_mismatch(made):
+    def other_members(tree: Any) -> None:
+        tree["logical"]["tables"][0]["columns"][1] |= {"type": "ENUM", "members": ["x"]}
+
+    with pytest.raises(preview.PinMismatch, match="catalog"):
+        preview.open_snapshot(forge(made.folder, change=other_members))
+
+    def hostile(tree: Any) -> None:
+        tree["logical"]["tables"][0]["columns"][1] |= {
+            "type": "INTEGER); DROP TABLE t; --",
+            "members": None,
+        }
+
+    with pytest.raises(preview.PinMismatch, match="catalog"):
+        preview.open_snapshot(forge(made.folder, change=hostile))
+
+
+@pytest.mark.parametrize("written", [b"[]", b"{", b'{"id": NaN}', b"\xff", b"[" * 100])
+def test_a_malformed_manifest_is_a_mismatch(written, made):
+    writable(made.folder / "manifest.json").write_bytes(written)
+    with pytest.raises(preview.PinMismatch):
+        preview.open_snapshot(made.folder)
+
+
+def test_a_manifest_in_another_form_is_a_mismatch(made):
+    manifest = made.folder / "manifest.json"
+    text = manifest.read_text()
+    for other in (text + "\n", json.dumps(json.loads(text)), text.replace(made.id, "0" * 64)):
+        writable(manifest).write_text(other)
+        with pytest.raises(preview.PinMismatch):
+            preview.open_snapshot(made.folder)
