@@ -22,7 +22,8 @@ The lines behind `-->` say what both readings together decide. Two spaces part t
     withheld CODE, CODE                          the whole statement
     selection FLAG, FLAG                         the other clauses that choose rows
     text …                                       a line that differs where the text alone is read
-    engine refused CODE | engine failed          it does not run; the other lines are the text's
+    engine refused CODE | engine failed          it has no plan; the other lines are the text's
+    run failed                                   it has a plan, and failed when it was run
     fact LINE                                    a released line; where one stands, all of them do
     cell ROW.COLUMN withheld CODE                what of an eligible output is not released
     no answer CODE                               nothing is released
@@ -56,7 +57,7 @@ _REASONS = {reason.value: reason for reason in Reason}
 _WORD = re.compile(r"""'[^']*'|"[^"]*"|\w+|[^\w\s]""")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Lines that are not about a verdict; two spaces would make an output of the word.
-_BESIDE = re.compile(r"(?:fact|cell|no answer|complete|engine)(?: (?! )|$)")
+_BESIDE = re.compile(r"(?:fact|cell|no answer|complete|engine|run)(?: (?! )|$)")
 _CODES = re.compile(r"(?:^|  |^cell [0-9]+\.[0-9]+ )withheld ([a-z-]+(?:, [a-z-]+)*)$")
 
 
@@ -111,9 +112,14 @@ class Case:
 
     @property
     def engine(self) -> str | None:
-        """What the engine says to a statement it does not run; None where it runs."""
+        """What the engine says to a statement it does not plan; None where it does."""
         said = (line for line in self.expected if line.startswith("engine "))
         return next(said, None)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the statement of a case without set-up gives rows."""
+        return not self.before and not self.engine and "run failed" not in self.expected
 
     @property
     def wants_facts(self) -> bool:

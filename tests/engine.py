@@ -147,8 +147,14 @@ class Pinned(AbstractContextManager["Pinned"]):
         reading, why = self.read(case.statement)
         text, both = classify(case.statement, schema), classify(case.statement, schema, reading)
         lines = merged(text, both, why)
+        if not isinstance(reading, EngineReading):
+            return lines
+        try:
+            made = self.release(case.statement)
+        except preview.StatementFailed:
+            return [*lines, "run failed"]
         if case.wants_facts:
-            lines += released_lines(self.release(case.statement))
+            lines += released_lines(made)
         if case.wants_complete:
-            lines.append(complete_line(self.release(case.statement)))
+            lines.append(complete_line(made))
         return lines
