@@ -8,6 +8,7 @@ Invariants
 
 import hashlib
 import threading
+from functools import lru_cache
 from typing import Literal
 
 from eligibility.evidence import (
@@ -26,6 +27,7 @@ from eligibility.statement import problems
 from eligibility.wording import filter_text
 
 EngineSaid = EngineReading | Literal["refused", "failed"] | None
+_NO_FILTER = Filter(kind="none")
 _ENGINE_REASONS = {"refused": Reason.ENGINE_REFUSED, "failed": Reason.ENGINE_FAILED}
 
 
@@ -102,7 +104,7 @@ def _answer(engine: EngineSaid, decision: Decision) -> EngineAnswer:
 
 def _filter(reading: TextReading, schema: Schema, decision: Decision) -> Filter:
     if reading.filter is None:
-        return Filter(kind="none")
+        return _NO_FILTER
     predicate = decision.shape.filter if decision.shape else None
     if (
         predicate is None
@@ -118,6 +120,7 @@ def _filter(reading: TextReading, schema: Schema, decision: Decision) -> Filter:
     )
 
 
+@lru_cache(maxsize=1024)
 def _flags(selection: Selection) -> SelectionFlags:
     return SelectionFlags(
         having=selection.having,

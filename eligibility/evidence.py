@@ -105,6 +105,11 @@ class Table(Model):
     def _places(self) -> dict[str, int]:
         return {fold(column.name): place for place, column in enumerate(self.columns)}
 
+    @cached_property
+    def derived(self) -> dict[object, Any]:
+        """What callers derived from this table alone, and keep with it."""
+        return {}
+
     def column(self, name: str) -> Column | None:
         """Find a column as DuckDB would: by name, ASCII case folded."""
         place = self._places.get(fold(name))
@@ -183,14 +188,19 @@ class Schema(Model):
             Every table of which `parts` is a suffix of (catalog, schema, table); one part means
             schema `main` only.
         """
-        wanted = tuple(fold(part) for part in parts)
-        if len(wanted) == 1:
-            wanted = ("main", *wanted)
-        return tuple(
-            table
-            for table in self.tables
-            if (CATALOG, fold(table.path[0]), fold(table.path[1]))[-len(wanted) :] == wanted
-        )
+        return self._suffixes.get(tuple([fold(part) for part in parts]), ())
+
+    @cached_property
+    def _suffixes(self) -> dict[tuple[str, ...], tuple[Table, ...]]:
+        found: dict[tuple[str, ...], tuple[Table, ...]] = {}
+        for table in self.tables:
+            schema, name = fold(table.path[0]), fold(table.path[1])
+            suffixes = [(schema, name), (CATALOG, schema, name)]
+            if schema == "main":
+                suffixes.append((name,))
+            for suffix in suffixes:
+                found[suffix] = (*found.get(suffix, ()), table)
+        return found
 
     @cached_property
     def _counts(self) -> dict[str, int]:

@@ -193,14 +193,14 @@ def read(statement: str) -> TextReading:
     silent = _SILENT.set(True)
     try:
         tokens = _DIALECT.tokenize(statement)
-        if _has_unreadable_token(tokens):
+        if ("+" in statement or "[" in statement) and _has_unreadable_token(tokens):
             return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
-        if (reason := _too_many(tokens)) is not None:
+        if len(tokens) > TOKENS_ALWAYS_PARSED and (reason := _too_many(tokens)) is not None:
             return TextReading(reasons=(reason,))
         trees = _DIALECT.parser().parse(tokens, statement)
     except RecursionError:
         raise
-    except Exception:
+    except Exception:  # noqa: BLE001
         # Of hostile text the parser raises more than its own errors; none of it is a reading.
         return TextReading(reasons=(Reason.NOT_SQL,))
     finally:
@@ -213,11 +213,9 @@ def read(statement: str) -> TextReading:
     if len(statements) > 1:
         return TextReading(reasons=(Reason.SEVERAL_STATEMENTS,))
     root = statements[0]
-    reasons = set(_anywhere(root))
     if not isinstance(root, exp.Select):
-        reasons.add(_root_reason(root))
-        return TextReading(reasons=in_order(reasons))
-    return _select(root, reasons)
+        return TextReading(reasons=in_order((*_anywhere(root), _root_reason(root))))
+    return _select(root)
 
 
 # --- tokens -------------------------------------------------------------------------------------
@@ -237,10 +235,12 @@ PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
 )
 
 
+# Among so few tokens there cannot be too many of those words: each has another token beside it.
+TOKENS_ALWAYS_PARSED = 2 * min(most for _, most, _ in PARSED_MAX)
+
+
 def _too_many(tokens: list[Token]) -> Reason | None:
     """Withhold, before it is parsed, what would take the parser too long."""
-    if len(tokens) <= min(most for _, most, _ in PARSED_MAX):
-        return None
     kinds = [token.token_type for token in tokens]
     for words, most, reason in PARSED_MAX:
         if sum(kind in words for kind in kinds) > most:
@@ -390,47 +390,73 @@ _CLAUSES: dict[str, Reason | None] = {
 }
 
 
-def _select(root: exp.Select, reasons: set[Reason]) -> TextReading:
-    reasons.update(_unlisted(root, _CLAUSES))
-    source, alias = _source(root.args.get("from_"), reasons)
-    where, group, having, order = (root.args.get(k) for k in ("where", "group", "having", "order"))
-    keys = _keys(group, reasons)
+def _select(root: exp.Select) -> TextReading:
+    reasons: set[Reason] = set()
+    plain = _listed(root, _CLAUSES, reasons)
+    part = root.args.get
+    source, alias = _source(part("from_"), reasons)
+    where, order = part("where"), part("order")
+    keys = _keys(part("group"), reasons)
     selection = Selection(
-        having=bool(having),
-        distinct=_distinct(root.args.get("distinct"), reasons),
+        having=bool(part("having")),
+        distinct=_distinct(part("distinct"), reasons),
         order_by=bool(order),
-        limit=_limit(root.args.get("limit"), reasons),
-        offset=_offset(root.args.get("offset"), reasons),
+        limit=_limit(part("limit"), reasons),
+        offset=_offset(part("offset"), reasons),
     )
-    outputs = tuple(_output(expression) for expression in root.expressions)
-    if not outputs:
+    outputs = tuple([_output(expression) for expression in root.expressions])
+    condition = _condition(where.this) if where else None
+    # What was read whole holds nothing else; anything opaque is searched, and all the rest with it.
+    if (
+        not (plain and source)
+        or reasons
+        or selection.having
+        or (order and any(isinstance(_column(key.this), Found) for key in order.expressions))
+        or any(isinstance(made, Found) for _, made in outputs)
+        or (condition is not None and not _is_whole(condition))
+        or any(isinstance(key, Found) for key in keys or ())
+        or (len(outputs) > 1 and any(isinstance(made, Star) for _, made in outputs))
+    ):
+        reasons.update(_anywhere(root))
+    if not outputs or not (source or reasons):
         reasons.add(Reason.CONSTRUCT_UNKNOWN)
     return TextReading(
-        reasons=in_order(reasons),
+        reasons=in_order(reasons) if reasons else (),
         source=source,
         alias=alias,
         outputs=outputs,
-        filter=_condition(where.this) if where else None,
+        filter=condition,
         keys=keys,
         selection=selection,
     )
 
 
-def _unlisted(node: exp.Expr, listed: dict[str, Reason | None]) -> Iterator[Reason]:
-    """Name the non-empty arguments of a node that are not on its list (D1)."""
+def _is_whole(condition: Condition) -> bool:
+    """Say whether a condition was read to its last node."""
+    if isinstance(condition, Joined):
+        return all(_is_whole(member) for member in condition.members)
+    if isinstance(condition, Negated):
+        return _is_whole(condition.member)
+    return not isinstance(condition, Found)
+
+
+def _listed(node: exp.Expr, listed: dict[str, Reason | None], reasons: set[Reason]) -> bool:
+    """Name the non-empty arguments of a node that are not on its list; say if there are none."""
+    plain = True
     for name, value in node.args.items():
-        if value is not None and value is not False and value != []:
-            reason = listed.get(name, Reason.CONSTRUCT_UNKNOWN)
-            if reason is not None:
-                yield reason
+        reason = listed.get(name, Reason.CONSTRUCT_UNKNOWN)
+        if reason is not None and value is not None and value is not False and value != []:
+            reasons.add(reason)
+            plain = False
+    return plain
 
 
 def _only(node: exp.Expr, *listed: str) -> bool:
     """Say whether a node has no other non-empty argument than those listed (D1)."""
-    return not any(
-        value is not None and value is not False and value != [] and name not in listed
-        for name, value in node.args.items()
-    )
+    for name, value in node.args.items():
+        if name not in listed and value is not None and value is not False and value != []:
+            return False
+    return True
 
 
 _TABLE_PARTS: dict[str, Reason | None] = {
@@ -458,10 +484,8 @@ def _source(clause: Any, reasons: set[Reason]) -> tuple[tuple[str, ...], str | N
         return (), None
     table = clause.this
     if not _only(clause, "this") or type(table) is not exp.Table:
-        if not reasons:
-            reasons.add(Reason.CONSTRUCT_UNKNOWN)
         return (), None
-    reasons.update(_unlisted(table, _TABLE_PARTS))
+    _listed(table, _TABLE_PARTS, reasons)
     parts = [table.args.get("catalog"), table.args.get("db"), table.this]
     names = [_name(part) for part in parts if part is not None]
     if isinstance(table.this, exp.Func):
@@ -538,7 +562,7 @@ _GROUPING: dict[str, Reason | None] = {
 def _keys(group: Any, reasons: set[Reason]) -> tuple[KeyReading, ...] | None:
     if group is None:
         return ()
-    reasons.update(_unlisted(group, _GROUPING))
+    _listed(group, _GROUPING, reasons)
     if group.args.get("all"):
         if group.expressions:
             reasons.add(Reason.CONSTRUCT_UNKNOWN)

@@ -8,7 +8,6 @@ Invariants
   P4  `readings-disagree` is said only where the text alone would release.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -129,37 +128,36 @@ def _judge(
     other = engine.shape if engine is not None else None
     same_rows = other is None or _same_rows(shape, other)
     same_filter = other is None or same_predicate(shape.filter, other.filter)
-    same_groups = other is None or _group_set(shape.groups) == _group_set(other.groups)
+    same_groups = other is None or frozenset(shape.groups) == frozenset(other.groups)
+    scope: tuple[Reason, ...] | None = None
     verdicts, disagrees = [], False
-    for position, (name, derivation) in enumerate(zip(names, shape.outputs, strict=True)):
-        found = set(_output_reasons(derivation, shape, table))
-        if not found and all_keys and isinstance(derivation, Aggregate) and not same_groups:
-            # GROUP BY ALL: the text assumed keys that the engine does not have (contract 2).
-            found.add(Reason.GROUP_KEY_NOT_A_COLUMN)
+    for position, derivation in enumerate(shape.outputs):
+        found = _output_reasons(derivation, table)
+        if isinstance(derivation, Aggregate):
+            scope = _scope_reasons(shape, table) if scope is None else scope
+            found = (*found, *scope)
+            if not found and all_keys and not same_groups:
+                # GROUP BY ALL: the text assumed keys that the engine does not have (contract 2).
+                found = (Reason.GROUP_KEY_NOT_A_COLUMN,)
         if not found and engine is not None:
-            agrees = other is not None and same_rows and derivation == _at(other, position)
+            agrees = other is not None and same_rows and derivation == other.outputs[position]
             if isinstance(derivation, Aggregate):
                 agrees = agrees and same_filter and same_groups
             if not agrees:
                 disagrees = True
-                found = {Reason.READINGS_DISAGREE, *engine.reasons}
-        verdicts.append(
-            _withheld(position, name, in_order(found))
-            if found
-            else Verdict(
-                position=position,
-                name=name,
-                verdict="eligible",
-                label=_label(derivation, table),
-                reasons=(),
-            )
-        )
+                found = (Reason.READINGS_DISAGREE, *engine.reasons)
+        verdicts.append(_verdict(position, names[position], derivation, found, table))
     agreed = engine is None or (other is not None and same_rows and same_filter)
     return Decision((), tuple(verdicts), shape, filter_agrees=agreed, disagrees=disagrees)
 
 
-def _at(shape: Shape, position: int) -> Derivation | None:
-    return shape.outputs[position] if position < len(shape.outputs) else None
+def _verdict(
+    position: int, name: str, derivation: Derivation, found: tuple[Reason, ...], table: Table
+) -> Verdict:
+    if found:
+        return _withheld(position, name, in_order(found))
+    label = _label(derivation, table)
+    return Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
 
 
 def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
@@ -167,21 +165,23 @@ def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
 
 
 def _label(derivation: Derivation, table: Table) -> Label:
-    if isinstance(derivation, Aggregate):
-        return Label(
-            kind="aggregate",
+    """Give the label of a derivation, made once a table."""
+    label: Label | None = table.derived.get(derivation)
+    if label is None:
+        assert not isinstance(derivation, Other)  # `_output_reasons` withholds it
+        label = table.derived[derivation] = Label(
+            kind=derivation.kind,
             table=table.path,
             column=derivation.column,
-            calculation=derivation.calculation,
+            calculation=derivation.calculation if isinstance(derivation, Aggregate) else None,
         )
-    assert isinstance(derivation, DirectColumn)  # `_output_reasons` withholds anything else
-    return Label(kind="column", table=table.path, column=derivation.column, calculation=None)
+    return label
 
 
 def _names(reading: text.TextReading, table: Table | None) -> tuple[str, ...]:
     if table is not None and _is_star(reading):
-        return tuple(column.name for column in table.columns)
-    return tuple(name for name, _ in reading.outputs)
+        return tuple([column.name for column in table.columns])
+    return tuple([name for name, _ in reading.outputs])
 
 
 def _is_star(reading: text.TextReading) -> bool:
@@ -195,12 +195,10 @@ def _resolve(reading: text.TextReading, table: Table) -> Shape:
     """Give the text's shape: every name by the pinned schema (P2)."""
     qualifier = reading.alias if reading.alias is not None else table.path[1]
     if _is_star(reading):
-        outputs: tuple[Derivation, ...] = tuple(
-            DirectColumn(column=column.name) for column in table.columns
-        )
+        outputs: tuple[Derivation, ...] = tuple([_direct(table, c) for c in table.columns])
     else:
-        outputs = tuple(_derivation(made, table, qualifier) for _, made in reading.outputs)
-    groups = _groups(reading, outputs, table, qualifier)
+        outputs = tuple([_derivation(made, table, qualifier) for _, made in reading.outputs])
+    groups = () if reading.keys == () else _groups(reading, outputs, table, qualifier)
     condition = reading.filter
     return Shape(
         table=table.path,
@@ -218,13 +216,21 @@ def _column(ref: text.Ref, table: Table, qualifier: str) -> Column | Reason:
     return table.column(ref.name) or Reason.COLUMN_UNKNOWN
 
 
+def _direct(table: Table, column: Column) -> DirectColumn:
+    """Give the derivation of a native column, made once a table."""
+    direct: DirectColumn | None = table.derived.get(column.name)
+    if direct is None:
+        direct = table.derived[column.name] = DirectColumn(column=column.name)
+    return direct
+
+
 def _derivation(made: text.OutputReading, table: Table, qualifier: str) -> Derivation:
     match made:
         case text.Ref():
             column = _column(made, table, qualifier)
             if isinstance(column, Reason):
                 return Other(reason=column)
-            return DirectColumn(column=column.name)
+            return _direct(table, column)
         case text.Calculated():
             if made.argument is None:
                 return Aggregate(calculation=made.calculation, column=None)
@@ -273,7 +279,7 @@ def _key(
         case text.Ref():
             column = _column(key, table, qualifier)
             if isinstance(column, Column):
-                return DirectColumn(column=column.name)
+                return _direct(table, column)
             named = aliases.get(fold(key.name), set()) if key.qualifier is None else set()
             made = next(iter(named)) if len(named) == 1 else None
         case text.Position():
@@ -302,29 +308,31 @@ def _native(table: Table, name: str) -> Column:
 # --- what each output needs ---------------------------------------------------------------------
 
 
-def _output_reasons(derivation: Derivation, shape: Shape, table: Table) -> Iterator[Reason]:
+def _output_reasons(derivation: Derivation, table: Table) -> tuple[Reason, ...]:
+    """Say why an output could not be stated, whatever rows it is about (contract 2)."""
     match derivation:
         case DirectColumn():
-            if type_class(_native(table, derivation.column).type) is None:
-                yield Reason.TYPE_NOT_STATABLE
+            statable = type_class(_native(table, derivation.column).type) is not None
+            return () if statable else (Reason.TYPE_NOT_STATABLE,)
         case Aggregate():
-            if derivation.column is not None:
-                kind = type_class(_native(table, derivation.column).type)
-                if kind is None:
-                    yield Reason.TYPE_NOT_STATABLE
-                elif not _calculable(derivation.calculation, kind, table, derivation.column):
-                    yield Reason.AGGREGATE_TYPE
-            yield from _scope_reasons(shape, table)
+            if derivation.column is None:
+                return ()
+            column = _native(table, derivation.column)
+            kind = type_class(column.type)
+            if kind is None:
+                return (Reason.TYPE_NOT_STATABLE,)
+            calculable = _calculable(derivation.calculation, kind, column)
+            return () if calculable else (Reason.AGGREGATE_TYPE,)
         case Other():
-            yield derivation.reason
+            return (derivation.reason,)
         case _:
             assert_never(derivation)
 
 
-def _calculable(calculation: Calculation, kind: TypeClass, table: Table, column: str) -> bool:
+def _calculable(calculation: Calculation, kind: TypeClass, column: Column) -> bool:
     match calculation:
         case "SUM" | "AVG":
-            return kind in _NUMBERS and _native(table, column).type != "UHUGEINT"
+            return kind in _NUMBERS and column.type != "UHUGEINT"
         case "MIN" | "MAX":
             return kind in _ORDERED
         case "COUNT":
@@ -333,20 +341,23 @@ def _calculable(calculation: Calculation, kind: TypeClass, table: Table, column:
             assert_never(calculation)
 
 
-def _scope_reasons(shape: Shape, table: Table) -> Iterator[Reason]:
+def _scope_reasons(shape: Shape, table: Table) -> tuple[Reason, ...]:
     """Say why an aggregate's group or filter could not be stated (contract 2)."""
-    shown = {
-        made.column
-        for made in shape.outputs
-        if isinstance(made, DirectColumn) and not set(_output_reasons(made, shape, table))
-    }
-    for key in shape.groups:
-        if isinstance(key, Other):
-            yield key.reason
-        elif key.column not in shown:
-            yield Reason.GROUP_KEY_NOT_SHOWN
+    found: list[Reason] = []
+    if shape.groups:
+        shown = {
+            made.column
+            for made in shape.outputs
+            if isinstance(made, DirectColumn) and not _output_reasons(made, table)
+        }
+        for key in shape.groups:
+            if isinstance(key, Other):
+                found.append(key.reason)
+            elif key.column not in shown:
+                found.append(Reason.GROUP_KEY_NOT_SHOWN)
     if shape.filter is not None:
-        yield from unstatable_reasons(shape.filter)
+        found.extend(unstatable_reasons(shape.filter))
+    return tuple(found)
 
 
 # --- the filter ---------------------------------------------------------------------------------
@@ -497,10 +508,6 @@ def _same_rows(one: Shape, other: Shape) -> bool:
         and one.selection == other.selection
         and (one.filter is None) == (other.filter is None)
     )
-
-
-def _group_set(groups: tuple[GroupKey, ...]) -> frozenset[GroupKey]:
-    return frozenset(groups)
 
 
 def same_predicate(one: Predicate | None, other: Predicate | None) -> bool:

@@ -4,6 +4,7 @@ A base name is what DuckDB prints, with enum members left out: `DECIMAL(18,2)`, 
 """
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 TypeClass = Literal[
@@ -122,6 +123,7 @@ _SIZED_TEXT = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def type_class(base: str) -> TypeClass | None:
     """Say which class of value a base type holds.
 
@@ -136,6 +138,7 @@ def type_class(base: str) -> TypeClass | None:
     return _CLASSES.get(base)
 
 
+@lru_cache(maxsize=1024)
 def decimal_size(base: str) -> tuple[int, int] | None:
     """Give the width and scale of a DECIMAL type, in digits; None for any other type."""
     match = _DECIMAL.fullmatch(base)
