@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eligibility.manifest import ReadOptions
     from preview.arrow import to_arrow
     from preview.errors import (
         PinMismatch,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from preview.pinning import pin
     from preview.recorder import Recorder
     from preview.snapshot import Snapshot, open_snapshot
-    from preview.sources import ReadOptions
 
 __all__ = [
     "PinMismatch",

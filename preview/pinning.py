@@ -29,28 +29,30 @@ import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.evidence import CATALOG, Column, Pin, TablePath, canonical_bytes, fold
+from eligibility.manifest import (
+    MANIFEST_FORMAT,
+    DatabaseFile,
+    LogicalPart,
+    Manifest,
+    ReadOptions,
+    TableSource,
+    Versions,
+    logical_id,
+)
 from preview.content_hash import PROGRESS_SECONDS, content_sha256
 from preview.errors import PinMismatch, SourceError, TargetError
 from preview.readers import engine_fault, readable
 from preview.snapshot import (
     CONFIG,
     DATABASE_NAME,
-    MANIFEST_FORMAT,
     MANIFEST_NAME,
-    DatabaseFile,
-    LogicalPart,
-    Manifest,
     Snapshot,
-    TableSource,
-    Versions,
     columns_of,
-    logical_id,
     open_snapshot,
     rows_of,
     type_and_members,
 )
 from preview.sources import (
-    ReadOptions,
     Source,
     fingerprint,
     is_unicode,

@@ -21,9 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eligibility.evidence import fold
+from eligibility.manifest import ReadOptions
 from eligibility.types import FRACTION_DIGITS, base_name, decimal_size, type_class
 from preview.errors import SourceError
-from preview.sources import ReadOptions, Source, has_wildcard, literal, quoted, reading, unpacked
+from preview.sources import Source, has_wildcard, literal, quoted, reading, unpacked
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,7 @@
 Invariants
   P1  Opening verifies the manifest's form, the id, the file's size and SHA-256, and that the
       catalog is the manifest's, before anything else; any difference is `PinMismatch`.
-  P2  The id is the SHA-256 of the manifest's logical part, which says nothing of sources, of the
-      order in which tables were named, or of how the file is laid out.
-  P3  The catalog holds plain tables alone: nothing generated, no default, constraint or
+  P2  The catalog holds plain tables alone: nothing generated, no default, constraint or
       collation, and no view, macro, type, sequence, index or trigger.
 """
 
@@ -15,32 +13,28 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
-from pydantic import Field, model_validator
 
 from eligibility.evidence import (
     CATALOG,
     EvidenceError,
     Pin,
     Schema,
-    Sha256,
     Table,
-    TablePath,
     canonical_bytes,
     from_json,
 )
-from eligibility.shape import Model
+from eligibility.manifest import DatabaseFile, Manifest, logical_id
 from preview.content_hash import ARROW_SETTINGS
 from preview.errors import PinMismatch, SourceError
-from preview.sources import Format, ReadOptions, SourceFile, fingerprint, literal, quoted
+from preview.sources import fingerprint, literal, quoted
 
 DATABASE_NAME = f"{CATALOG}.duckdb"
 MANIFEST_NAME = "manifest.json"
 MANIFEST_BYTES_MAX = 256 * 1024 * 1024
-MANIFEST_FORMAT: Literal["eligibility-snapshot/1"] = "eligibility-snapshot/1"
 
 CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": False,
@@ -53,83 +47,13 @@ CONFIG: dict[str, Any] = {
 }
 
 
-# --- the manifest ---------------------------------------------------------------------------------
-
-
-class DatabaseFile(Model):
-    """The database file's size in bytes and the SHA-256 of its bytes, which differ by run."""
-
-    size: int
-    sha256: Sha256
-
-
-class TableSource(Model):
-    """Where one table came from; no part of the id.
-
-    Attributes:
-        path: the table's.
-        format: the kind of source.
-        name: base name of the file or glob; None for a table in memory.
-        table: in a database file, the name as it was given.
-        options: how texts were read; None for a format that has types of its own.
-        files: in the order they were read.
-    """
-
-    path: TablePath
-    format: Format
-    name: str | None
-    table: str | None
-    options: ReadOptions | None
-    files: tuple[SourceFile, ...]
-
-
-class Versions(Model):
-    """What made the snapshot."""
-
-    duckdb: str
-    pyarrow: str
-
-
-class LogicalPart(Model):
-    """What the id is made from: the tables, sorted by path (P2)."""
-
-    tables: tuple[Pin, ...] = Field(min_length=1)
-
-
-class Manifest(Model):
-    """All that is known of a snapshot (contract 4).
-
-    Attributes:
-        format: version of this form.
-        id: SHA-256 of the logical part's canonical bytes.
-        logical: the tables.
-        database: the file that holds them.
-        sources: one for each table, in the same order.
-        versions: of the programs that made it.
-    """
-
-    format: Literal["eligibility-snapshot/1"]
-    id: Sha256
-    logical: LogicalPart
-    database: DatabaseFile
-    sources: tuple[TableSource, ...]
-    versions: Versions
-
-    @model_validator(mode="after")
-    def _in_order(self) -> "Manifest":
-        paths = [pin.path for pin in self.logical.tables]
-        if paths != sorted(set(paths)) or paths != [source.path for source in self.sources]:
-            raise ValueError("tables and sources are not in one order")
-        return self
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A verified snapshot.
 
     Attributes:
         folder: where it is.
-        id: the same for the same rows (P2).
+        id: the same for the same rows (M1 of `eligibility.manifest`).
         manifest_sha256: of the manifest's bytes.
         manifest: all that is known of it.
         schema: its tables, as `eligibility.classify` takes them.
@@ -154,11 +78,6 @@ class Snapshot:
     def pins(self) -> tuple[Pin, ...]:
         """Its tables, sorted by path."""
         return self.manifest.logical.tables
-
-
-def logical_id(logical: LogicalPart) -> str:
-    """Give the id of a snapshot with this logical part (P2)."""
-    return hashlib.sha256(canonical_bytes(logical)).hexdigest()
 
 
 # --- opening --------------------------------------------------------------------------------------

@@ -16,19 +16,17 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
-from eligibility.evidence import Sha256
-from eligibility.shape import Model
+from eligibility.manifest import Format, ReadOptions, SourceFile
 from preview.errors import SourceError, TargetError
 
-Format = Literal["parquet", "csv", "json", "arrow", "duckdb", "arrow-table"]
 FileProgress = Callable[[str, int, int], None]
 
 _FORMATS: dict[str, Format] = {
@@ -47,57 +45,6 @@ _DATABASES = (".duckdb", ".db", ".ddb")
 _WILD = re.compile(r"[*?\[]")
 _BLOCK_BYTES = 1024 * 1024
 _DAMAGED = "it is damaged, or not what its name says"
-
-
-class ReadOptions(Model):
-    """How texts are read into types (contract 4); recorded in the manifest.
-
-    Attributes:
-        null: the texts that stand for NULL in a CSV file; none given means the empty text.
-        delimiter: between the fields of a CSV file; None to find it out.
-        header: whether a CSV file's first line holds the names; None to find it out.
-        types: column and DuckDB type, for CSV and JSON; other columns' types are found out.
-    """
-
-    null: tuple[str, ...] = ()
-    delimiter: str | None = None
-    header: bool | None = None
-    types: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        null: str | Iterable[str] = (),
-        delimiter: str | None = None,
-        header: bool | None = None,
-        types: Mapping[str, str] | None = None,
-    ) -> "ReadOptions":
-        """Make options by hand.
-
-        Args:
-            null: a text that stands for NULL, or several.
-            delimiter: between the fields.
-            header: whether the first line holds the names.
-            types: column to DuckDB type, in any spelling.
-
-        Returns:
-            The options.
-        """
-        return cls(
-            null=(null,) if isinstance(null, str) else tuple(null),
-            delimiter=delimiter,
-            header=header,
-            types=tuple((types or {}).items()),
-        )
-
-
-class SourceFile(Model):
-    """One file of a source: base name, size in bytes, and SHA-256 of its bytes."""
-
-    name: str
-    size: int
-    sha256: Sha256
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import pytest
 
 import preview
 from eligibility.evidence import canonical_bytes
+from eligibility.manifest import Manifest, logical_id
 from preview import sources
-from preview.snapshot import Manifest, logical_id
 from tests.pinned import database, flip, pin_one, rows_of, writable
 
 # --- opening ------------------------------------------------------------------------------------
