@@ -14,8 +14,7 @@ from typing import Any
 
 import duckdb
 
-from eligibility import Fact, Observation, Release, parse
-from preview import Snapshot
+from eligibility import Fact, Observation, Release, Schema, parse
 
 Row = dict[str, str | None]
 Truth = bool | None
@@ -49,20 +48,23 @@ class Promise:
 class Oracle:
     """Knows the rows of every pinned table, and which promises about them are true."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Read every row of a snapshot as text."""
-        self._snapshot = snapshot
+    def __init__(self, connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+        """Read every row of every table as text; the time zone is UTC afterwards."""
+        self._schema = schema
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._types: dict[tuple[str, str], dict[str, str]] = {}
-        with duckdb.connect(str(snapshot.database), read_only=True) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            for pin in snapshot.pins:
-                names = [column.name for column in pin.columns]
-                schema, table = (part.replace('"', '""') for part in pin.path)
-                query = f'SELECT CAST(COLUMNS(*) AS VARCHAR) FROM "{schema}"."{table}"'
-                found = connection.execute(query).fetchall()
-                self._rows[pin.path] = [dict(zip(names, row, strict=True)) for row in found]
-                self._types[pin.path] = {column.name: column.type for column in pin.columns}
+        connection.execute("SET TimeZone = 'UTC'")
+        for table in schema.tables:
+            path = ".".join('"' + part.replace('"', '""') + '"' for part in table.path)
+            query = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {path}"
+            names = [column.name for column in table.columns]
+            found = connection.execute(query).fetchall()
+            self._rows[table.path] = [dict(zip(names, row, strict=True)) for row in found]
+            self._types[table.path] = {column.name: column.type for column in table.columns}
+
+    def count(self, table: tuple[str, str], predicate: dict[str, Any] | None) -> int:
+        """Count the rows of a table that meet a published condition."""
+        return len(self._meeting(table, predicate))
 
     def check(self, fact: Fact) -> None:
         """Assert that what a fact says, and what its line says, is true of the table."""
@@ -78,7 +80,7 @@ class Oracle:
                 None if predicate is None else predicate.model_dump(mode="json"),
             )
         )
-        line = parse(fact.text, self._snapshot.schema)
+        line = parse(fact.text, self._schema)
         assert line is not None, fact.text
         # A line of a stored value names no condition; that it is a value of the table is its promise.
         self._check(

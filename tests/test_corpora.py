@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from eligibility import Fact, Observation, Reason, Release, classify, release
@@ -47,7 +48,8 @@ def pinned() -> Iterator[Pinned]:
 
 @pytest.fixture(scope="module")
 def oracle(pinned: Pinned) -> Oracle:
-    return Oracle(pinned.snapshot)
+    with duckdb.connect(str(pinned.snapshot.database), read_only=True) as connection:
+        return Oracle(connection, pinned.snapshot.schema)
 
 
 @pytest.fixture(scope="module")
