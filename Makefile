@@ -16,7 +16,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lock format bench fuzz clean
+.PHONY: help demo test check format pages bench fuzz lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -34,11 +34,15 @@ check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
 	$(BIN) -m ruff check --quiet
 	$(BIN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+	$(BIN) -m tests.tools.pages --check
 	@$(MAKE) --no-print-directory test
 
 format: $(INSTALLED) ## rewrite the code in the project's format
 	@$(BIN) -m ruff check --fix --quiet
 	@$(BIN) -m ruff format --quiet
+
+pages: $(INSTALLED) ## write the generated pages anew
+	@$(BIN) -m tests.tools.pages
 
 bench: $(INSTALLED) ## measure; results go to the terminal
 	@$(BIN) -m benchmarks

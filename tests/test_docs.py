@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/*.md")]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
 README = TEXTS["README.md"]
-PROGRAM = [sys.executable, "-c", "from eligibility.cli import main; main()"]
+PROGRAM = [sys.executable, "-m", "eligibility"]
 
 
 FENCE = re.compile(r"(?ms)^```(\w*)\n(.*?)^```$")
