@@ -31,6 +31,7 @@ _OFFSET = re.compile(r"(?:Z|([+-])(0[0-9]|1[0-5])(?::?([0-5][0-9]))?)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # TIMESTAMP_NS counts nanoseconds in 64 bits: whole years that surely fit.
 _NANOSECOND_YEARS = range(1678, 2262)
+_UNSIGNED = frozenset(base for base, (low, _) in INTEGER_RANGES.items() if low == 0)
 NUMERAL_DIGITS_MAX = 40
 DECIMAL_DIGITS_MAX = 38
 
@@ -140,6 +141,8 @@ def _integer_width(value: int) -> int:
 def _number(base: str, form: str, text: str) -> str | None:
     if form not in ("number", "text") or not _NUMERAL.fullmatch(text):
         return None
+    if form == "text" and base in _UNSIGNED and text[0] == "-" and "." in text:
+        return None  # DuckDB does not cast '-0.0' to a type without sign
     value = Decimal(text)
     return canonical_number(value) if fits(base, value) else None
 
