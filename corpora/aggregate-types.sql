@@ -88,8 +88,8 @@ SELECT SUM(uhi), AVG(uhi) FROM scalars;
 --> #1  withheld aggregate-type
 --> #2  withheld aggregate-type
 
--- One edit away: a sum of Booleans is a count by another name, and an average of dates is a cast.
-SELECT SUM(bo), AVG(da) FROM scalars;
+-- One edit away: a sum of Booleans is a count by another name, and an average of times is no time that was stored.
+SELECT SUM(bo), AVG(tm) FROM scalars;
 --> #1  withheld aggregate-type
 --> #2  withheld aggregate-type
 

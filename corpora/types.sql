@@ -160,6 +160,7 @@ SELECT CAST(i AS VARCHAR), tx::INTEGER, TRY_CAST(tx AS DATE) FROM scalars;
 --> #1  withheld cast
 --> #2  withheld cast
 --> #3  withheld cast
+--> run failed
 
 -- One edit away: converted to the very type that it has.
 SELECT CAST(i AS INTEGER) FROM scalars;

@@ -1,10 +1,11 @@
 -- groups-cut-off
 -- A report showed only some groups, and their sum was called the total.
 -- Each group names itself; a total has to be asked for.
-SELECT id, seventh, SUM(id) AS total FROM many GROUP BY id, seventh;
+SELECT id, seventh, SUM(id) AS total FROM many GROUP BY id, seventh ORDER BY id;
 --> id  column main.many.id
 --> seventh  column main.many.seventh
 --> total  SUM(id) main.many  group id, seventh
+--> selection order_by
 --> complete nothing
 
 SELECT seventh, SUM(id) AS total FROM many GROUP BY seventh ORDER BY seventh;
