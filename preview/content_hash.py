@@ -38,7 +38,7 @@ ARROW_SETTINGS: dict[str, Any] = {
     "arrow_large_buffer_size": True,
 }
 
-_NESTED = ("list", "array", "struct", "tuple", "map")
+NESTED = ("list", "array", "struct", "tuple", "map", "union", "variant")
 _LOSSY = ("interval", "union", "variant")
 _INTEGER = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
@@ -94,10 +94,10 @@ def _expressions(name: str, kind: DuckDBPyType) -> tuple[str, ...]:
 
 
 def _is_lossy(kind: DuckDBPyType) -> bool:
-    if kind.id in _NESTED:
-        children = (child for _, child in kind.children)
-        return any(isinstance(child, DuckDBPyType) and _is_lossy(child) for child in children)
-    return kind.id in _LOSSY
+    if kind.id in _LOSSY or kind.id not in NESTED:
+        return kind.id in _LOSSY
+    children = (child for _, child in kind.children)
+    return any(isinstance(child, DuckDBPyType) and _is_lossy(child) for child in children)
 
 
 def _slice_digests(
@@ -116,6 +116,8 @@ def _slice_digests(
 
     def read_and_hash(cursor: duckdb.DuckDBPyConnection) -> None:
         nonlocal start, done, step
+        # Texts of H3 may hold times with zone, and a cursor has the machine's zone.
+        cursor.execute("SET TimeZone = 'UTC'").fetchall()
         while True:
             with lock:
                 first, count = start, step

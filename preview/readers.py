@@ -22,8 +22,10 @@ import pyarrow.compute as pc
 
 from eligibility.evidence import fold
 from eligibility.manifest import ReadOptions
-from eligibility.types import FRACTION_DIGITS, base_name, decimal_size, type_class
+from eligibility.types import base_name, type_class
+from preview.content_hash import NESTED
 from preview.errors import SourceError
+from preview.exact_text import inexact
 from preview.sources import Source, has_wildcard, literal, quoted, reading, unpacked
 
 
@@ -311,7 +313,9 @@ def _csv(connection: duckdb.DuckDBPyConnection, source: Source, file: Path) -> R
     dialect["header"] = str(header).lower()
     if "nullstr" in given:
         dialect["nullstr"] = given["nullstr"]
-    formats = {"dateformat": date_format, "timestampformat": timestamp_format}
+    # The usual form of a date has more variants than its format says.
+    found_formats = {"date": date_format, "timestamp": timestamp_format}
+    formats = {kind: text for kind, text in found_formats.items() if text not in (None, "%Y-%m-%d")}
     return _of_texts(connection, source, "read_csv", file, found, dialect, formats)
 
 
@@ -368,17 +372,20 @@ def _of_texts(
     file: Path,
     found: Mapping[str, str],
     form: Mapping[str, str],
-    formats: Mapping[str, str | None],
+    formats: Mapping[str, str],
 ) -> Readable:
     """Make the query of a format whose values are texts, and the check that none is altered."""
     given = _given_types(connection, source, found)
     columns = {**found, **given}
-    conditions = {
-        name: condition
-        for name, kind in columns.items()
-        if (condition := _altered(quoted(name), base_name(kind), function, given=name in given))
-    }
-    read = {name: literal(text) for name, text in formats.items() if text}
+    conditions: dict[str, str] = {}
+    for name, kind in columns.items():
+        # A format that was found is followed to the letter, by every text.
+        if type_class(kind) not in formats:
+            condition = inexact(
+                quoted(name), base_name(kind), given=name in given, json=function == "read_json"
+            )
+            conditions |= {name: condition} if condition else {}
+    read = {f"{kind}format": literal(text) for kind, text in formats.items()}
     rows = _call(function, file, {**form, **read, "columns": _struct(columns.items())})
     if not conditions:
         return Readable(f"SELECT * FROM {rows}")
@@ -399,29 +406,11 @@ def _given_types(
         if fold(name) not in names:
             raise SourceError(f"{source.shown}: it has no column {name}, yet a type is given")
         try:
-            given[names[fold(name)]] = str(connection.sqltype(kind))
+            parsed = connection.sqltype(kind)
         except duckdb.Error:
             raise SourceError(f"{source.shown}: there is no type {kind} (column {name})") from None
+        # Inside a nested value nobody would see what a cast altered.
+        if parsed.id in NESTED:
+            raise SourceError(f"{source.shown}: no nested type can be given (column {name})")
+        given[names[fold(name)]] = str(parsed)
     return given
-
-
-def _altered(column: str, kind: str, function: str, *, given: bool) -> str | None:
-    """Give the condition under which a text is not exactly a value of a type (R2).
-
-    A type that was found out, not given, takes no number that is not exactly of it, except that
-    JSON makes a DOUBLE of a whole number that is too large.
-    """
-    value_class, size = type_class(kind), decimal_size(kind)
-    if given and (value_class == "integer" or size):
-        digits = f"0,{size[1] if size else 0}"
-        return f"NOT regexp_full_match({column}, '\\s*[+-]?[0-9]*(\\.[0-9]{{{digits}}}0*)?\\s*')"
-    if given and value_class == "date":
-        return f"contains({column}, ':')"
-    if kind == "DOUBLE" and not given and function == "read_json":
-        return f"regexp_full_match({column}, '-?[0-9]{{16,}}')"
-    if kind in FRACTION_DIGITS or value_class == "timetz":
-        too_fine = f"\\.[0-9]{{{FRACTION_DIGITS.get(kind, 6)}}}[0-9]*[1-9]"
-        zoned = value_class in ("timestamptz", "timetz")
-        offset = "" if zoned else "|:[0-9.]+\\s*([zZ]|UTC|[+-][0-9])"
-        return f"regexp_matches({column}, '{too_fine}{offset}')"
-    return None

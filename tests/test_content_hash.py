@@ -34,11 +34,17 @@ def content(connection: duckdb.DuckDBPyConnection, kind: str, values: list[str])
     return hashed(connection)
 
 
-def hashed(connection: duckdb.DuckDBPyConnection, *, name: str = '"x"', workers: int = 1) -> str:
-    ((rows,),) = connection.execute("SELECT count(*) FROM hashed").fetchall()
-    types = connection.sql("FROM hashed").types
+def hashed(
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    table: str = "hashed",
+    name: str = '"x"',
+    workers: int = 1,
+) -> str:
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+    types = connection.sql(f"FROM {table}").types
     return content_hash.content_sha256(
-        connection, "hashed", [(name, types[0])], rows, workers=workers, progress=lambda _: None
+        connection, table, [(name, types[0])], rows, workers=workers, progress=lambda _: None
     )
 
 
@@ -140,3 +146,23 @@ def test_a_fault_while_hashing_ends_every_worker(engine):
         content_hash.content_sha256(
             engine, "hashed", [('"x"', kind)], 1001, workers=2, progress=lambda _: None
         )
+
+
+def test_neither_the_time_zone_nor_the_storage_counts(engine, tmp_path):
+    rows = """
+        SELECT {'i': INTERVAL 1 DAY, 't': TIMESTAMPTZ '2020-01-01 00:00:00+00'} AS x FROM range(10)
+    """
+    engine.execute(f"CREATE OR REPLACE TABLE hashed AS {rows}").fetchall()
+    here = hashed(engine)
+    engine.execute("SET GLOBAL TimeZone = 'America/New_York'").fetchall()
+    assert hashed(engine) == here
+    engine.execute("RESET GLOBAL TimeZone").fetchall()
+    # A VARIANT of many rows is stored in shreds.
+    rows = "SELECT {'b': range, 'a': 'v' || range % 7}::VARIANT AS x FROM range(31_000)"
+    engine.execute(f"CREATE OR REPLACE TABLE hashed AS {rows}").fetchall()
+    here = hashed(engine)
+    engine.execute(f"ATTACH '{tmp_path / 'v.duckdb'}' AS v").fetchall()
+    engine.execute("CREATE TABLE v.hashed AS FROM hashed; CHECKPOINT v; DETACH v").fetchall()
+    engine.execute(f"ATTACH '{tmp_path / 'v.duckdb'}' AS v (READ_ONLY)").fetchall()
+    assert hashed(engine, table="v.hashed") == here
+    engine.execute("DETACH v").fetchall()
