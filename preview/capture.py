@@ -18,8 +18,8 @@ Invariants
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import duckdb
 from pydantic import Field
@@ -85,9 +85,6 @@ class Captured(Model):
     types: tuple[str, ...] = Field(min_length=1, max_length=COLUMNS_MAX)
     rows: tuple[tuple[str | None, ...], ...] = Field(max_length=ROWS_MAX)
     truncated: Truncation | None
-
-
-Outcome = Annotated[Refused | Failed | Broken | Read | Captured, Field(discriminator="kind")]
 
 
 class _Stopped(Exception):
@@ -406,10 +403,7 @@ def _planned(
         raise _Stopped(_from_plan_error(*error_found))
     _check_plan(_tree(row))
     plan = read_plan(text, pins)
-    if plan.refused is not None:
-        raise _Stopped(Refused(reason=plan.refused))
-    if len(plan.types) > COLUMNS_MAX:
-        raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+    _check_width(plan.types)
     return bare, plan
 
 
@@ -444,6 +438,11 @@ def _check_plan(tree: Node) -> None:
             raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
 
 
+def _check_width(columns: Sequence[object]) -> None:
+    if len(columns) > COLUMNS_MAX:
+        raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+
+
 # --- the execution ------------------------------------------------------------------------------
 
 # One row more than is kept, so that exactly 50 is known to be all. A text that is cut here is by
@@ -463,6 +462,7 @@ def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -
     told = [kind for kind in plan.types if kind is not None]
     if not told or len(told) != len(plan.types):
         names, types = _head(cursor, bare)
+        _check_width(names)
     cursor.execute(
         _WRAPPED.format(bare=bare, characters=CELL_TEXT_BYTES_MAX + 1, rows=ROWS_MAX + 1)
     )

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 TIMEOUT_S = 10.0
+TIMEOUT_S_MAX = 86_400.0
 MEMORY_BYTES = 2 * 2**30
 MEMORY_BYTES_MIN = 512 * 2**20
 START_S_MAX = 60.0
@@ -91,7 +92,8 @@ class Recorder:
 
         Args:
             snapshot: an opened snapshot.
-            timeout_s: how long one statement may take, in seconds, from its sending to its answer.
+            timeout_s: how long one statement may take, in seconds, from its sending to its answer;
+                at most a day.
             memory_bytes: cap of the child's address space, in bytes, at least 512 MiB; half of it
                 is the engine's own limit.
             threads: how many threads the engine uses (see `preview.sealed.open_sealed`).
@@ -101,7 +103,7 @@ class Recorder:
             PinMismatch: where the database file is not the one that was verified.
             RecorderFailed: where no process can be started.
         """
-        if not timeout_s > 0 or memory_bytes < MEMORY_BYTES_MIN or threads < 1:
+        if not 0 < timeout_s <= TIMEOUT_S_MAX or memory_bytes < MEMORY_BYTES_MIN or threads < 1:
             raise ValueError("a limit of the recorder is out of range")
         self._snapshot = snapshot
         self._timeout_s = timeout_s
@@ -606,12 +608,18 @@ def _child(task: _Task, link: socket.socket, nurse_alive: int) -> NoReturn:
     """Be the child: open the snapshot, then answer statements until the parent is gone."""
     try:
         threading.Thread(target=_end_with, args=(nurse_alive,), daemon=True).start()
-        resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        _limit(resource.RLIMIT_AS, task.memory_bytes)
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_FSIZE, 0)
         _serve(task, _Channel(link))
     finally:
         os._exit(1)
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
 
 
 def _end_with(pipe: int) -> None:

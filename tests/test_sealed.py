@@ -124,7 +124,7 @@ JUDGED = {
     "geometry_minimum_shredding_size", "home_directory", "http_client_pool_capacity",
     "http_proxy", "http_proxy_password", "http_proxy_username", "http_retry_quota_throttled",
     "http_retry_throttled_wait_ms", "immediate_transaction_mode", "index_scan_max_count",
-    "index_scan_percentage", "initial_column_segment_size", 
+    "index_scan_percentage", "initial_column_segment_size",
     "log_query_path", "logging_level", "logging_mode", "logging_sink",
     "max_streaming_buffer_size", "max_temp_directory_size", "max_vacuum_tasks",
     "merge_join_threshold", "nested_loop_join_threshold", "operator_memory_limit",
@@ -461,6 +461,8 @@ SAME = [
     "SELECT NULL, 'x' || NULL, []",
     "SELECT list(i ORDER BY i DESC), {'a': [1, NULL]}, MAP {'k': 1.5} FROM many",
     "SELECT n FROM range(3) r(n)",
+    "SELECT key, value FROM json_each('[1, 2]')",
+    "SELECT * FROM generate_series(1, 3) UNION ALL SELECT * FROM repeat(7, 2)",
     "SELECT 'a' || chr(0) || 'b', '', ' ', 'é', '👩‍👩‍👧', chr(8238) || 'abc'",
     "SELECT b COLLATE NOCASE FROM t ORDER BY 1",
     "SELECT * FROM kinds",
@@ -589,6 +591,11 @@ def test_a_thousand_columns_are_taken(outcome):
     found = outcome("SELECT " + ", ".join(f"{n} AS n" for n in range(COLUMNS_MAX)))
     assert found.names == ("n",) * COLUMNS_MAX
     assert found.rows == (tuple(str(n) for n in range(COLUMNS_MAX)),)
+
+
+def test_more_columns_are_refused_also_where_the_plan_does_not_tell(outcome):
+    wide = "SELECT " + ", ".join(["1"] * (COLUMNS_MAX + 1))
+    assert outcome(f"{wide} UNION ALL {wide}") == refused(Reason.ENGINE_REFUSED)
 
 
 # --- one after the other -------------------------------------------------------------------------
