@@ -42,6 +42,7 @@ from eligibility.evidence import (
     Withheld,
     from_json,
 )
+from eligibility.manifest import LogicalPart, logical_id
 from eligibility.reasons import Reason, in_order
 from eligibility.types import type_class
 from eligibility.wording import compose, group_text, is_bare, subject_text
@@ -184,6 +185,10 @@ def _inconsistency(observation: Observation) -> str | None:
     """Point at what in the observation contradicts the rest of it; None for nothing."""
     if hashlib.sha256(observation.statement.encode()).hexdigest() != observation.statement_sha256:
         return "/statement_sha256"
+    if not observation.pins or logical_id(LogicalPart(tables=observation.pins)) != (
+        observation.snapshot
+    ):
+        return "/snapshot"
     columns, shape = observation.columns, observation.reading.shape
     if shape is not None and len(shape.outputs) != len(columns):
         return "/columns"

@@ -30,6 +30,7 @@ from eligibility.evidence import (
     Verdicts,
     from_json,
 )
+from eligibility.manifest import LogicalPart, logical_id
 from eligibility.reasons import Reason
 from eligibility.release import CELL_CHARACTERS_MAX, _outputs, release
 from eligibility.shape import (
@@ -48,7 +49,6 @@ from eligibility.shape import (
 from eligibility.wording import parse
 
 NO_HASH = "0" * 64
-SNAPSHOT = "a" * 64
 TYPES = {
     "carrier": "VARCHAR",
     "tailnum": "VARCHAR",
@@ -68,6 +68,7 @@ FLIGHTS = Pin(
     content_sha256=NO_HASH,
 )
 SCHEMA = Schema(tables=(FLIGHTS,))
+SNAPSHOT = logical_id(LogicalPart(tables=(FLIGHTS,)))
 JANUARY = Comparison(column="month", operator="=", value=Value(type="INTEGER", text="1"))
 NOT_JANUARY = Negation(member=JANUARY)
 CONSTANT = Other(reason=Reason.CONSTANT)
@@ -626,7 +627,16 @@ INCONSISTENT: dict[str, tuple[Observation, str]] = {
         resealed(DIRECT, statement_sha256=NO_HASH),
         "/statement_sha256",
     ),
-    "one table pinned twice": (resealed(DIRECT, pins=(FLIGHTS, FLIGHTS)), "/pins"),
+    "one table pinned twice": (
+        resealed(
+            DIRECT,
+            pins=(FLIGHTS, FLIGHTS),
+            snapshot=logical_id(LogicalPart(tables=(FLIGHTS, FLIGHTS))),
+        ),
+        "/pins",
+    ),
+    "pins of another snapshot": (resealed(DIRECT, snapshot=NO_HASH), "/snapshot"),
+    "no pins": (resealed(DIRECT, pins=()), "/snapshot"),
     "fewer columns than the plan": (resealed(DIRECT, columns=DIRECT.columns[:2]), "/columns"),
     "columns out of order": (resealed(DIRECT, columns=DIRECT.columns[::-1]), "/columns/0/position"),
     "row too short": (
