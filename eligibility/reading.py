@@ -405,13 +405,13 @@ def _select(root: exp.Select) -> TextReading:
         offset=_offset(part("offset"), reasons),
     )
     outputs = tuple([_output(expression) for expression in root.expressions])
-    condition = _condition(where.this) if where else None
+    condition = _where(where) if where else None
     # What was read whole holds nothing else; anything opaque is searched, and all the rest with it.
     if (
         not (plain and source)
         or reasons
         or selection.having
-        or (order and any(isinstance(_column(key.this), Found) for key in order.expressions))
+        or (order and any(_is_opaque(key) for key in order.expressions))
         or any(isinstance(made, Found) for _, made in outputs)
         or (condition is not None and not _is_whole(condition))
         or any(isinstance(key, Found) for key in keys or ())
@@ -429,6 +429,11 @@ def _select(root: exp.Select) -> TextReading:
         keys=keys,
         selection=selection,
     )
+
+
+def _is_opaque(key: exp.Expr) -> bool:
+    """Say whether a key of ORDER BY is more than a column and its direction."""
+    return isinstance(_column(key.this), Found) or not _only(key, "this", "desc", "nulls_first")
 
 
 def _is_whole(condition: Condition) -> bool:
@@ -542,9 +547,13 @@ def _offset(clause: Any, reasons: set[Reason]) -> int | None:
 
 
 def _count(node: Any) -> int | None:
-    if type(node) is exp.Literal and not node.is_string and re.fullmatch("[0-9]{1,16}", node.this):
-        return int(node.this) if int(node.this) <= COUNT_MAX else None
-    return None
+    if not _is_literal(node) or node.is_string or not re.fullmatch("[0-9]{1,16}", node.this):
+        return None
+    return int(node.this) if int(node.this) <= COUNT_MAX else None
+
+
+def _is_literal(node: Any) -> bool:
+    return type(node) is exp.Literal and _only(node, "this", "is_string")
 
 
 # --- group keys ---------------------------------------------------------------------------------
@@ -705,9 +714,13 @@ _TYPED_LITERALS: dict[exp.DType, str] = {
 _NOT_STATABLE = Found(Reason.FILTER_NOT_STATABLE)
 
 
+def _where(clause: exp.Expr) -> Condition:
+    return _condition(clause.this) if _only(clause, "this") else _NOT_STATABLE
+
+
 def _condition(node: exp.Expr) -> Condition:
     kind = type(node)
-    if kind is exp.And or kind is exp.Or:
+    if (kind is exp.And or kind is exp.Or) and _only(node, "this", "expression"):
         joint: Literal["and", "or"] = "and" if kind is exp.And else "or"
         return Joined(joint, tuple(_condition(member) for member in _operands(node, kind)))
     if kind in _OPERATORS:
@@ -742,19 +755,21 @@ def _operand(node: Any) -> Ref | Raw | None:
 
 
 def _literal(node: Any) -> Raw | None:
-    match node:
-        case exp.Literal():
-            return Raw("text" if node.is_string else "number", node.this)
-        case exp.Neg(this=exp.Literal() as number) if not number.is_string:
-            return Raw("number", "-" + number.this)
-        case exp.Boolean():
-            return Raw("boolean", "true" if node.this else "false")
-        case exp.Cast(this=exp.Literal() as text) if type(node) is exp.Cast and text.is_string:
-            to = node.args.get("to")
-            if _only(node, "this", "to") and isinstance(to, exp.DataType) and _only(to, "this"):
-                form = _TYPED_LITERALS.get(to.this)
-                return Raw(form, text.this) if form is not None else None
-    return None
+    kind = type(node)
+    if _is_literal(node):
+        return Raw("text" if node.is_string else "number", node.this)
+    if kind is exp.Boolean:
+        return Raw("boolean", "true" if node.this else "false") if _only(node, "this") else None
+    inner: Any = node.this if kind in (exp.Neg, exp.Cast) else None
+    if not _is_literal(inner):
+        return None
+    if kind is exp.Neg:
+        known = _only(node, "this") and not inner.is_string
+        return Raw("number", "-" + inner.this) if known else None
+    to = node.args.get("to")
+    known = _only(node, "this", "to") and type(to) is exp.DataType and _only(to, "this")
+    form = _TYPED_LITERALS.get(to.this) if known and inner.is_string else None
+    return None if form is None else Raw(form, inner.this)
 
 
 def _between(node: exp.Expr) -> Condition:
@@ -775,7 +790,8 @@ def _in(node: exp.Expr) -> Condition:
 
 def _is(node: exp.Expr) -> Condition:
     column = _column(node.this)
-    if isinstance(column, Found) or type(node.expression) is not exp.Null:
+    null = node.expression
+    if isinstance(column, Found) or type(null) is not exp.Null or not _only(null):
         return _NOT_STATABLE
     if not _only(node, "this", "expression", "negate"):
         return _NOT_STATABLE
