@@ -95,6 +95,8 @@ class _Stopped(Exception):
         self.outcome = outcome
 
 
+# The engine may cut a message inside a character; that reaches Python as the second of these.
+_ERRORS = (duckdb.Error, UnicodeDecodeError)
 # After these the engine's state is not known, or its memory is short.
 _BREAKING = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException)
 
@@ -141,7 +143,7 @@ def capture(
                 return _executed(cursor, bare, plan)
             except _BREAKING:
                 raise
-            except duckdb.Error as error:
+            except _ERRORS as error:
                 return Failed(error_class=type(error).__name__)
     except _Stopped as stopped:
         return stopped.outcome
@@ -286,8 +288,8 @@ def _one_select(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
         found = connection.extract_statements(statement)
     except _BREAKING:
         raise
-    except duckdb.Error as error:
-        message = str(error)[:MESSAGE_MAX]
+    except _ERRORS as error:
+        message = str(error)[:MESSAGE_MAX] if isinstance(error, duckdb.Error) else None
         raise _Stopped(Refused(reason=Reason.NOT_SQL, message=message)) from None
     if len(found) != 1:
         reason = Reason.SEVERAL_STATEMENTS if found else Reason.NO_STATEMENT
@@ -395,7 +397,7 @@ def _planned(
         row = cursor.execute(PLAN_QUERY, [bare]).fetchone()
     except _BREAKING:
         raise
-    except duckdb.Error as error:
+    except _ERRORS as error:
         raise _Stopped(Failed(error_class=type(error).__name__)) from None
     text = str(row[0]) if row else ""
     error_found = None if text.startswith(_GOOD_PLAN) else plan_error(text)

@@ -383,6 +383,11 @@ def test_only_messages_about_the_statement_are_kept(outcome, statement, error_cl
         assert "LIMIT 51" not in str(found.message)
 
 
+def test_a_message_that_is_no_text_is_left_out(outcome):
+    assert outcome("SELECT B'é'") == refused(Reason.NOT_SQL)
+    assert isinstance(outcome("SELECT 'é'::BIT"), Failed)
+
+
 # --- the rows -----------------------------------------------------------------------------------
 
 SAME = [
