@@ -25,6 +25,7 @@ from eligibility.classify import classify
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
     CLAIMS_MAX,
+    COUNT_MAX,
     Cell,
     Claim,
     Column,
@@ -86,7 +87,7 @@ def release(
     seen = _read(_OBSERVATION, observation, Observation)
     if isinstance(seen, EvidenceError):
         return _nothing(Reason.OBSERVATION_MALFORMED, seen.pointer)
-    if _digest(seen) != seen.digest:
+    if seen.recomputed_digest() != seen.digest:
         return _nothing(Reason.DIGEST_MISMATCH)
     if digest is not None and digest != seen.digest:
         return _nothing(Reason.ORIGIN_MISMATCH, observation=seen.digest)
@@ -114,6 +115,31 @@ def release(
     if isinstance(wanted, _Fault):
         return nothing(wanted.reason, wanted.at)
     return _Releasing(seen, schema, verdicts, outputs).release(wanted, origin)
+
+
+def given(
+    returned: object, claims: object
+) -> tuple[ReturnedPreview | None, tuple[Claim, ...] | None]:
+    """Read a returned preview and claims as `release` does, to keep them beside what it decided.
+
+    Args:
+        returned: in any form that `release` takes.
+        claims: likewise.
+
+    Returns:
+        Both; None in the place of one that is malformed, has no canonical form, or was not given.
+    """
+    back = _read(_PREVIEW, returned, ReturnedPreview)
+    made = _read(_CLAIMS, claims)
+    return (
+        None if isinstance(back, EvidenceError) else back,
+        None if isinstance(made, EvidenceError) or not all(map(_can_be_kept, made)) else made,
+    )
+
+
+def _can_be_kept(claim: Claim) -> bool:
+    """Say whether canonical JSON can write a claim's position."""
+    return max(abs(claim.row), abs(claim.column)) <= COUNT_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +195,6 @@ def _plain(part: object) -> object:
     if isinstance(part, Mapping):
         return dict(part)
     raise TypeError
-
-
-def _digest(observation: Observation) -> str | None:
-    try:
-        return observation.recomputed_digest()
-    except ValueError:  # a whole number that RFC 8785 cannot write
-        return None
 
 
 # --- the observation against itself -------------------------------------------------------------

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from eligibility.manifest import ReadOptions
     from preview.arrow import to_arrow
     from preview.errors import (
+        KeyFileError,
+        LedgerBroken,
+        LedgerError,
+        LedgerFull,
+        LedgerLocked,
+        LedgerMissing,
+        LedgerOutdated,
         PinMismatch,
         PreviewError,
         RecorderClosed,
@@ -22,11 +29,20 @@ if TYPE_CHECKING:
         StatementTimedOut,
         TargetError,
     )
+    from preview.ledger import Ledger
     from preview.pinning import pin
     from preview.recorder import Recorder
     from preview.snapshot import Snapshot, open_snapshot
 
 __all__ = [
+    "KeyFileError",
+    "Ledger",
+    "LedgerBroken",
+    "LedgerError",
+    "LedgerFull",
+    "LedgerLocked",
+    "LedgerMissing",
+    "LedgerOutdated",
     "PinMismatch",
     "PreviewError",
     "ReadOptions",
@@ -47,6 +63,7 @@ __all__ = [
 
 _HOMES = {
     "ReadOptions": "sources",
+    "Ledger": "ledger",
     "Recorder": "recorder",
     "Snapshot": "snapshot",
     "open_snapshot": "snapshot",

@@ -115,3 +115,45 @@ class RecorderClosed(PreviewError):
     """The recorder was closed before it was asked: make a new one."""
 
     code = "recorder-closed"
+
+
+class LedgerError(PreviewError):
+    """The ledger cannot be used where it is: look at its file and its folder."""
+
+    code = "ledger-error"
+
+
+class LedgerLocked(LedgerError):
+    """Another process holds the ledger's write lock: end it, or wait longer."""
+
+    code = "ledger-locked"
+
+
+class LedgerFull(LedgerError):
+    """There is no room to append to the ledger: make room on its disk."""
+
+    code = "ledger-full"
+
+
+class LedgerOutdated(LedgerError):
+    """The ledger has another version's form: open it with the version that made it."""
+
+    code = "ledger-outdated"
+
+
+class LedgerBroken(LedgerError):
+    """The ledger is not what was appended to it: trust nothing behind the first fault."""
+
+    code = "ledger-broken"
+
+
+class LedgerMissing(LedgerError):
+    """What was asked for is not in the ledger; it is not made from anything else."""
+
+    code = "ledger-missing"
+
+
+class KeyFileError(PreviewError):
+    """A key file cannot be used: give another, or mend its permissions."""
+
+    code = "key-error"

@@ -59,6 +59,7 @@ from preview.errors import (
 from preview.sealed import THREADS, open_sealed
 
 if TYPE_CHECKING:
+    from preview.ledger import Ledger
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 TIMEOUT_S = 10.0
@@ -87,6 +88,7 @@ class Recorder:
         timeout_s: float = TIMEOUT_S,
         memory_bytes: int = MEMORY_BYTES,
         threads: int = THREADS,
+        ledger: "Ledger | None" = None,
     ) -> None:
         """Start a child for a snapshot; it gets ready while the caller goes on.
 
@@ -97,18 +99,23 @@ class Recorder:
             memory_bytes: cap of the child's address space, in bytes, at least 512 MiB; half of it
                 is the engine's own limit.
             threads: how many threads the engine uses (see `preview.sealed.open_sealed`).
+            ledger: keeps the snapshot's manifest, and every observation before it is returned.
 
         Raises:
             ValueError: for a limit that is out of range.
+            LedgerError: where the manifest cannot be appended.
             PinMismatch: where the database file is not the one that was verified.
             RecorderFailed: where no process can be started.
         """
         if not 0 < timeout_s <= TIMEOUT_S_MAX or memory_bytes < MEMORY_BYTES_MIN or threads < 1:
             raise ValueError("a limit of the recorder is out of range")
         self._snapshot = snapshot
+        self._ledger = ledger
         self._timeout_s = timeout_s
         self._identity = snapshot.identity
         self._check_file()
+        if ledger is not None:
+            ledger.record_snapshot(snapshot.manifest)
         self._nursery = _Nursery(
             _Task(
                 database=str(snapshot.database.absolute()),
@@ -142,9 +149,13 @@ class Recorder:
             PinMismatch: where the database file is no longer the one that was verified.
             RecorderFailed: where no child can be started.
             RecorderClosed: where the recorder was closed.
+            LedgerError: where the ledger cannot be appended to, before the statement is executed,
+                or could not be; then there is no observation.
         """
+        if self._ledger is not None:
+            self._ledger.check()
         outcome, engine = self._ask(b"c", statement, Captured)
-        return Observation.sealed(
+        observation = Observation.sealed(
             statement=statement,
             statement_sha256=hashlib.sha256(statement.encode()).hexdigest(),
             snapshot=self._snapshot.id,
@@ -166,6 +177,9 @@ class Recorder:
             truncated=outcome.truncated,
             captured_at=datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z",
         )
+        if self._ledger is not None:
+            self._ledger.record(observation)
+        return observation
 
     def read(self, statement: str) -> EngineReading:
         """Give the engine reading of a statement; nothing is executed (contract 3).
