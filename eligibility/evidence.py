@@ -589,7 +589,8 @@ def from_json(
         EvidenceError: for anything else; the message holds a pointer of schema fields and a
             fixed sentence.
     """
-    adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)
+    form: Any = kind
+    adapter: TypeAdapter[Parsed] = kind if isinstance(kind, TypeAdapter) else _adapter(form)
     raw = _checked_bytes(data, bytes_max)
     try:
         tree = json.loads(raw, object_pairs_hook=_Pairs, parse_constant=_no_constant)

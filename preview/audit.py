@@ -122,6 +122,6 @@ def _is_there(ledger: Ledger, sequence: int, own: str) -> bool:
     if sequence == 0:
         return own == ledger.id
     for row in ledger.rows(sequence - 1):
-        found: tuple[int, str, str] = row[0], row[6], hashlib.sha256(row[9]).hexdigest()
-        return found == (sequence, own, row[4]) and entry_hash(ledger.id, *row[:6]) == own
+        found = (row[0], hashlib.sha256(row[9]).hexdigest(), entry_hash(ledger.id, *row[:6]))
+        return bool(found == (sequence, row[4], own))
     return False
