@@ -28,6 +28,7 @@ def pin_one(source: Any, folder: Path, **options: Any) -> preview.Snapshot:
 
 def rows_of(made: preview.Snapshot, query: str) -> list[tuple[Any, ...]]:
     with duckdb.connect(str(made.database), read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
         return connection.execute(query).fetchall()
 
 

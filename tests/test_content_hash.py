@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+import time
 
 import duckdb
 import pyarrow as pa
@@ -133,6 +134,19 @@ def test_slices_threads_and_reads_do_not_count(engine, monkeypatch):
     assert len(digests) == 3
 
 
+def test_types_are_content(engine):
+    same_bits = {
+        "INTEGER": "1",
+        "DATE": "'1970-01-02'",
+        "FLOAT": "1.401298464324817e-45",
+        "UINTEGER": "1",
+    }
+    digests = {content(engine, kind, [f"{value}::{kind}"]) for kind, value in same_bits.items()}
+    digests |= {content(engine, f"ENUM('a', '{name}')", [f"'{name}'"]) for name in "xy"}
+    digests |= {content(engine, kind, []) for kind in ("VARCHAR", "BLOB", "JSON")}
+    assert len(digests) == 9
+
+
 def test_a_fault_while_hashing_ends_every_worker(engine):
     engine.execute(
         "CREATE OR REPLACE TABLE hashed AS SELECT range AS x FROM range(1000)"
@@ -166,3 +180,43 @@ def test_neither_the_time_zone_nor_the_storage_counts(engine, tmp_path):
     engine.execute(f"ATTACH '{tmp_path / 'v.duckdb'}' AS v (READ_ONLY)").fetchall()
     assert hashed(engine, table="v.hashed") == here
     engine.execute("DETACH v").fetchall()
+
+
+def test_a_variant_counts_as_what_it_holds(engine, tmp_path):
+    """Its keys may be stored in any order, and beside what it was taken from."""
+    value = "{'b': 1, 'a': 'x', 'c': [1, 2]}"
+    one = content(engine, "VARIANT", [f"{value}::VARIANT"])
+    inner = f"variant_extract({{'z': {value}, 'y': 5}}::VARIANT, 'z')"
+    assert content(engine, "VARIANT", [inner]) == one
+    engine.execute(f"COPY hashed TO '{tmp_path / 'v.parquet'}'").fetchall()
+    engine.execute(f"CREATE OR REPLACE TABLE hashed AS FROM '{tmp_path / 'v.parquet'}'").fetchall()
+    assert hashed(engine) == one
+    assert content(engine, "VARIANT", [f"{value.replace('1', '3')}::VARIANT"]) != one
+
+
+def test_the_other_workers_end_soon_after_a_fault(engine, monkeypatch):
+    parts = []
+
+    def slow(part: pa.Table) -> list[bytes]:
+        parts.append(part)
+        time.sleep(0.2)
+        return [b""]
+
+    def end(done: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(content_hash, "READ_BYTES_MAX", 1)
+    monkeypatch.setattr(content_hash, "_digests", slow)
+    rows = 20 * content_hash.SLICE_ROWS
+    engine.execute(f"CREATE OR REPLACE TABLE hashed AS SELECT range AS x FROM range({rows})")
+    engine.complete()
+    with pytest.raises(KeyboardInterrupt):
+        content_hash.content_sha256(
+            engine,
+            "hashed",
+            [("x", engine.sql("FROM hashed").types[0])],
+            rows,
+            workers=2,
+            progress=end,
+        )
+    assert len(parts) <= 4

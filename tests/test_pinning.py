@@ -18,6 +18,7 @@ import pytest
 
 import preview
 from preview import pinning
+from preview.snapshot import CONFIG
 from tests.pinned import (
     VALUES,
     csv,
@@ -279,15 +280,19 @@ def test_any_name_is_a_name(tmp_path):
     assert preview.pin({"t": f"{path}::a.b"}, into=odd / "made").pins[0].columns[0].name == 'x"y'
     database(path, 'CREATE TABLE a.b ("z" INT)')
     assert "several tables" in refused(f"{path}::a.b", tmp_path)
-    for name in ("w[1].csv", "w*.csv", "w?.csv", "h=1.csv"):
-        csv(odd / name, f"n\n{len(name)}\n")
-    csv(odd / "w1.csv", "n\n0\n")
-    for name in ("w[1].csv", "w*.csv", "w?.csv", "h=1.csv"):
-        assert rows_of(pin_one(odd / name, odd), "FROM t") == [(len(name),)]
+    for folder in (odd, tmp_path):
+        for name in ("w[1].csv", "w*.csv", "w?.csv"):
+            csv(folder / name, f"n\n{len(name)}\n")
+        csv(folder / "w1.csv", "n\n0\n")
+        for name in ("w[1].csv", "w*.csv", "w?.csv"):
+            assert rows_of(pin_one(folder / name, tmp_path), "FROM t") == [(len(name),)]
     part = odd / "year=2020"
     part.mkdir()
     pa.parquet.write_table(pa.table({"a": [1]}), part / "p.parquet")
-    assert types_of(pin_one(part / "p.parquet", odd)) == {"a": "BIGINT"}
+    csv(part / "p.csv", "a\n1\n")
+    (part / "p.json").write_text('{"a": 1}')
+    for name in ("p.parquet", "p.csv", "p.json"):
+        assert types_of(pin_one(part / name, odd)) == {"a": "BIGINT"}
 
 
 def test_an_empty_table_is_a_table(tmp_path):
@@ -376,6 +381,21 @@ def test_a_folder_that_is_taken_is_left_alone(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "link"]
 
 
+def test_a_folder_made_meanwhile_is_left_alone(tmp_path, monkeypatch):
+    build = pinning._build
+
+    def build_and_be_late(*arguments):
+        made = build(*arguments)
+        (tmp_path / "made").mkdir()
+        return made
+
+    monkeypatch.setattr(pinning, "_build", build_and_be_late)
+    with pytest.raises(preview.TargetError):
+        preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "made")
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
+    assert not list((tmp_path / "made").iterdir())
+
+
 @pytest.mark.parametrize("rows", [[1], [2]])
 def test_who_is_second_gets_what_the_first_made(rows, tmp_path, monkeypatch):
     build = pinning._build
@@ -400,6 +420,7 @@ import resource, sys, time
 import pyarrow as pa
 import preview
 from preview import pinning
+from preview.snapshot import CONFIG
 where, how = sys.argv[1:]
 if how == "full":
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
@@ -445,6 +466,14 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(tmp_path):
         command, capture_output=True, text=True, cwd=Path(__file__).parent.parent, check=True
     )
     assert run.stdout.startswith("TargetError")
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_little_memory_is_a_clear_error_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setitem(CONFIG, "memory_limit", "2MB")
+    table = pa.table({"a": range(300_000), "s": [str(n * n) for n in range(300_000)]})
+    with pytest.raises(preview.TargetError, match="memory"):
+        preview.pin({"t": table}, into=tmp_path / "made")
     assert not list(tmp_path.iterdir())
 
 
