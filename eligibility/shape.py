@@ -187,8 +187,8 @@ class Selection(Model):
     having: bool = False
     distinct: bool = False
     order_by: bool = False
-    limit: int | None = None
-    offset: int | None = None
+    limit: int | None = Field(default=None, ge=0, le=2**53 - 1)
+    offset: int | None = Field(default=None, ge=0, le=2**53 - 1)
 
 
 class Shape(Model):

@@ -442,7 +442,7 @@ def _check_plan(tree: Node) -> None:
 
 def _check_width(columns: Sequence[object]) -> None:
     if len(columns) > COLUMNS_MAX:
-        raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+        raise _Stopped(Refused(reason=Reason.TOO_MANY_COLUMNS))
 
 
 # --- the execution ------------------------------------------------------------------------------

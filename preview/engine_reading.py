@@ -66,12 +66,10 @@ class PlanReading:
     Attributes:
         reading: the shape, or why there is none, and the hash of the plan's text.
         types: base type name of each output, by position; None where the plan does not tell.
-        refused: why the statement is not run; None where it may run.
     """
 
     reading: EngineReading
     types: tuple[str | None, ...]
-    refused: Reason | None
 
 
 class _Unreadable(Exception):
@@ -113,20 +111,17 @@ def read_plan(text: str, pins: tuple[Pin, ...]) -> PlanReading:
     shape: Shape | None = None
     reasons: tuple[Reason, ...] = ()
     types: tuple[str | None, ...] = ()
-    refused: Reason | None = None
     try:
         if not isinstance(plans, list) or len(plans) != 1:
             raise _Unreadable(Reason.PLAN_UNREADABLE)
-        refused = _refused(plans[0])
         types = _types(plans[0])
         shape = _shape(plans[0], pins)
     except _Unreadable as unreadable:
         reasons = _found_in(plans[0] if plans else None) or (unreadable.reason,)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         reasons = (Reason.PLAN_UNREADABLE,)
-    return PlanReading(
-        EngineReading(shape=shape, reasons=reasons, plan_sha256=digest), types, refused
-    )
+    reading = EngineReading(shape=shape, reasons=reasons, plan_sha256=digest)
+    return PlanReading(reading, types)
 
 
 def _parsed(text: str) -> Node | None:
@@ -152,49 +147,6 @@ def _walk(node: Any) -> Iterator[Node]:
             waiting.extend(here.values())
         elif isinstance(here, list):
             waiting.extend(here)
-
-
-# --- what is not run ----------------------------------------------------------------------------
-
-# Table functions that only make rows from their arguments; every other one is refused.
-TABLE_FUNCTIONS = frozenset(
-    {"seq_scan", "range", "generate_series", "unnest", "repeat", "repeat_row"}
-)
-# Scalar functions with effects, or that look outside the statement and its table.
-EFFECTS = frozenset(
-    {
-        "setseed",
-        "write_log",
-        "sleep_ms",
-        "pg_sleep",
-        "query",
-        "query_table",
-        "json_execute_serialized_sql",
-        "nextval",
-        "currval",
-        "getenv",
-        "parse_duckdb_log_message",
-    }
-)
-_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "EXPORT", "CREATE", "DROP", "ALTER")
-
-
-def _refused(plan: Node) -> Reason | None:
-    for node in _walk(plan):
-        kind = node.get("type")
-        if isinstance(kind, str) and kind.startswith("LOGICAL_"):
-            if any(word in kind for word in _WRITES):
-                return Reason.NOT_A_SELECT
-            if kind == "LOGICAL_CHUNK_GET":
-                return Reason.NOT_A_SELECT
-        path = (
-            (node.get("qname") or {}).get("path") if isinstance(node.get("qname"), dict) else None
-        )
-        if path and (
-            path[-1] in EFFECTS or (kind == "LOGICAL_GET" and path[-1] not in TABLE_FUNCTIONS)
-        ):
-            return Reason.ENGINE_REFUSED
-    return None
 
 
 # --- types --------------------------------------------------------------------------------------

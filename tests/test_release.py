@@ -710,7 +710,6 @@ def test_an_observation_that_contradicts_itself_is_malformed_whatever_its_digest
         lambda tree: tree["pins"][0].update(rows=4),
         lambda tree: tree.update(captured_at=""),
         lambda tree: tree.update(digest=NO_HASH),
-        lambda tree: tree["reading"]["shape"]["selection"].update(limit=2**60),
     ],
 )
 def test_an_edited_observation_releases_nothing(edit: Callable[[dict[str, Any]], object]) -> None:

@@ -272,7 +272,7 @@ REFUSED = {
     "FROM pragma_version()": Reason.ENGINE_REFUSED,
     "FROM range((setseed(0.5) IS NULL)::INTEGER)": Reason.ENGINE_REFUSED,
     "FROM range((pg_sleep(9) IS NULL)::INTEGER)": Reason.ENGINE_REFUSED,
-    "SELECT " + ", ".join(["1"] * (COLUMNS_MAX + 1)): Reason.ENGINE_REFUSED,
+    "SELECT " + ", ".join(["1"] * (COLUMNS_MAX + 1)): Reason.TOO_MANY_COLUMNS,
 }
 
 
@@ -600,7 +600,7 @@ def test_a_thousand_columns_are_taken(outcome):
 
 def test_more_columns_are_refused_also_where_the_plan_does_not_tell(outcome):
     wide = "SELECT " + ", ".join(["1"] * (COLUMNS_MAX + 1))
-    assert outcome(f"{wide} UNION ALL {wide}") == refused(Reason.ENGINE_REFUSED)
+    assert outcome(f"{wide} UNION ALL {wide}") == refused(Reason.TOO_MANY_COLUMNS)
 
 
 # --- one after the other -------------------------------------------------------------------------
