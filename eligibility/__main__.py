@@ -1,0 +1,5 @@
+"""`python -m eligibility`: the program."""
+
+from eligibility.cli import main
+
+main()

@@ -1,0 +1,17 @@
+"""The one program: every verb of contract 9, for people and, with `--json`, for machines."""
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the program with the arguments of the process, and exit with its status.
+
+    Raises:
+        SystemExit: 0 where something is eligible, released or done; 1 where nothing is; 2 for
+            trouble (contract 9).
+    """
+    from eligibility.cli.program import run
+    from eligibility.cli.verbs import app
+
+    sys.exit(run(app, sys.argv[1:]))

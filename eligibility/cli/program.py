@@ -1,0 +1,133 @@
+"""Runs a verb, writes its answer, and turns trouble into one line and a status (contract 9).
+
+A verb gives an `Answer` and writes nothing, so a full disk or a closed pipe is met in one place.
+
+Invariants
+  G1  Exit status: 0 something is eligible, released or done; 1 nothing is; 2 trouble, with one
+      line on standard error.
+  G2  With `--json`, standard output holds one JSON document and nothing else.
+  G3  No help loads the database, the parser or Arrow: verbs import what they need.
+  G4  Bad input never ends in a traceback; an error that nobody expected is a bug, and does.
+"""
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from eligibility.cli.trouble import FILE, Trouble, from_error, usage
+
+if TYPE_CHECKING:
+    from eligibility.cli.screen import Screen
+
+DONE, NOTHING, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb gives back.
+
+    Attributes:
+        status: of the exit.
+        document: what `--json` prints.
+        show: how people see it.
+        everything: whether they see long lists whole.
+    """
+
+    status: int
+    document: Any
+    show: "Callable[[Screen], None]"
+    everything: bool = False
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run the program.
+
+    Args:
+        app: its verbs, each of which gives an `Answer`.
+        arguments: without the program's name.
+
+    Returns:
+        The exit status.
+    """
+    as_json = "--json" in arguments
+    try:
+        made = get_command(app).main(list(arguments), "eligibility", standalone_mode=False)
+        if isinstance(made, Answer):
+            _write(_json(made.document) if as_json else _shown(made))
+            return made.status
+        sys.stdout.flush()
+        return made if isinstance(made, int) else DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit:  # Typer's answer to a pipe that closed while help was printed
+        _close_stdout()
+        return PIPE_CLOSED
+    except TyperException as error:
+        trouble = usage(error.format_message())
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            _close_stdout()
+            return PIPE_CLOSED
+        trouble = Trouble(FILE, f"{error.filename or 'standard output'}: {error.strerror}")
+    except Exception as error:
+        expected = from_error(error)
+        if expected is None:
+            raise
+        trouble = expected
+    return _fail(trouble, as_json)
+
+
+def _json(document: Any) -> bytes:
+    # What is no text in UTF-8 becomes a JSON escape.
+    return (json.dumps(document, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
+
+
+def _shown(answer: Answer) -> bytes:
+    from rich.console import Console
+
+    from eligibility.cli.screen import Screen
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    console = Console(
+        file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False
+    )
+    with console.capture() as captured:
+        answer.show(Screen(console, everything=answer.everything))
+    lines = (line.rstrip() for line in captured.get().split("\n"))
+    return "\n".join(lines).encode(sys.stdout.encoding or "utf-8", errors="backslashreplace")
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()  # here, where a full disk or a closed pipe can still be told
+
+
+def _close_stdout() -> None:
+    """Keep the interpreter from writing what is left to where it cannot go."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+def _fail(trouble: Trouble, as_json: bool) -> int:
+    error = {"code": trouble.code, "message": trouble.message}
+    try:
+        if as_json:
+            _write(_json({"error": error}))
+    except OSError:
+        _close_stdout()
+    with suppress(OSError):
+        sys.stderr.write(f"eligibility: {trouble.message}\n")
+        sys.stderr.flush()
+    return TROUBLE

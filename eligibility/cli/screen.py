@@ -1,0 +1,413 @@
+"""What people see: verdicts, previews, facts and tables on a terminal (contract 9).
+
+Invariants
+  Z1  Data is shown through `visible` and as `Text`: no markup, no escape sequence, no raw control
+      or bidirectional character of it reaches the terminal.
+  Z2  Colour says nothing that a sign does not say too.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from eligibility.cli.grid import Grid
+from eligibility.cli.layout import lay_out
+from eligibility.cli.marks import Mark
+from eligibility.cli.proposals import Hint
+from eligibility.cli.source import statement_lines
+from eligibility.cli.teaching import Lesson
+from eligibility.cli.visible import isolated, quotes_isolated, visible
+from eligibility.evidence import (
+    Observation,
+    Pin,
+    Release,
+    Schema,
+    Verdict,
+    Verdicts,
+)
+from eligibility.reasons import Reason, in_order
+from eligibility.wording import subject_text
+
+if TYPE_CHECKING:
+    from eligibility.manifest import TableSource
+    from preview import Snapshot
+
+ROWS_SHOWN = 20
+FACTS_SHOWN = 20
+COLUMNS_SHOWN = 60
+OUTPUTS_SHOWN = 20
+MORE_MAX = 4
+INDENT = 2
+
+_NUMBERS = frozenset({"integer", "decimal", "float"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A statement with all that is shown of its verdicts.
+
+    Attributes:
+        statement: the text as it was written.
+        schema: the pinned tables.
+        verdicts: what was decided.
+        marks: what is marked in the text.
+        hints: what would help, by position; under None for the whole statement.
+        note: what the engine said to a statement that it does not run.
+    """
+
+    statement: str
+    schema: Schema
+    verdicts: Verdicts
+    marks: tuple[Mark, ...] = ()
+    hints: Mapping[int | None, Hint] | None = None
+    note: str = ""
+
+
+class Screen:
+    """Writes to one console."""
+
+    def __init__(self, console: Console, *, everything: bool = False) -> None:
+        """Take a console.
+
+        Args:
+            console: without markup, highlighting and emoji codes.
+            everything: whether long lists are written whole.
+        """
+        self._console = console
+        self._everything = everything
+        self._isolates = console.is_terminal
+        ascii_only = console.options.ascii_only
+        self._yes, self._no, self._arrow = ("+", "-", ">") if ascii_only else ("✓", "✗", "→")
+        self._dot = " - " if ascii_only else " · "
+
+    def blank(self) -> None:
+        """Leave a line free."""
+        self._console.print()
+
+    def say(self, text: str | Text, style: str = "") -> None:
+        """Write one paragraph, indented."""
+        self._put(Text(text, style) if isinstance(text, str) else text)
+
+    def _put(self, what: RenderableType, indent: int = INDENT) -> None:
+        self._console.print(Padding.indent(what, indent))
+
+    def _shown(self, text: str) -> str:
+        """Escape data, and keep it in its place on a terminal (V1, V2)."""
+        escaped = visible(text)
+        return isolated(escaped) if self._isolates else escaped
+
+    def _line(self, text: str) -> str:
+        """Escape a line that has data in quotes (V1, V2)."""
+        escaped = visible(text)
+        return quotes_isolated(escaped) if self._isolates else escaped
+
+    @property
+    def _width(self) -> int:
+        return self._console.width - INDENT
+
+    # --- a statement and its verdicts -----------------------------------------------------------
+
+    def judged(self, judged: Judged) -> None:
+        """Show a statement, what is at fault in it, each output's verdict, and what would help."""
+        self.blank()
+        for line in statement_lines(
+            judged.statement, judged.marks, self._width, isolate=self._isolates
+        ):
+            self._put(line)
+        self.blank()
+        self._whole(judged)
+        if judged.verdicts.outputs and not judged.verdicts.reasons:
+            self._put(self._outputs(judged))
+            outputs = judged.verdicts.outputs
+            self._rest(len(outputs) - len(self._listed(outputs)), "eligible outputs")
+            self.blank()
+        self._put(Text(self._conclusion(judged.verdicts), "bold"))
+        if judged.note:
+            self._put(Text(visible(judged.note), "yellow"))
+        self._more(judged)
+
+    def _whole(self, judged: Judged) -> None:
+        """Say why the whole statement is withheld, if it is."""
+        for reason in judged.verdicts.reasons:
+            self._put(Text.assemble((f"{self._no} ", "red"), self._reason(reason)))
+        if judged.verdicts.reasons:
+            for said in dict.fromkeys(hint.said for hint in (judged.hints or {}).values()):
+                self._put(self._hint(said), 2 * INDENT)
+            self.blank()
+
+    def _outputs(self, judged: Judged) -> Table:
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(justify="right", style="dim", no_wrap=True)
+        grid.add_column(no_wrap=True)
+        grid.add_column(max_width=max(12, self._width // 3), overflow="fold")
+        grid.add_column(overflow="fold")
+        told: set[str] = set()
+        written = _written(judged)
+        for output in self._listed(judged.verdicts.outputs):
+            number = str(output.position + 1)
+            name = Text(self._shown(output.name or written[output.position]))
+            if output.label is not None:
+                label = self._line(subject_text(output.label, judged.schema))
+                grid.add_row(number, Text(self._yes, "green"), name, Text(label, "green"))
+                continue
+            said = Text("\n").join(self._reason(reason) for reason in output.reasons)
+            hint = (judged.hints or {}).get(output.position)
+            if hint is not None and hint.said not in told:
+                told.add(hint.said)
+                said = Text("\n").join((said, self._hint(hint.said)))
+            grid.add_row(number, Text(self._no, "red"), name, said)
+        return grid
+
+    def _listed(self, outputs: tuple[Verdict, ...]) -> list[Verdict]:
+        """Choose which outputs are listed: every withheld one, and not too many others."""
+        few = self._everything or len(outputs) <= OUTPUTS_SHOWN
+        eligible = [output.position for output in outputs if output.label is not None]
+        first = frozenset(eligible if few else eligible[: OUTPUTS_SHOWN // 2])
+        return [output for output in outputs if output.label is None or output.position in first]
+
+    def _reason(self, reason: Reason) -> Text:
+        return Text.assemble(reason.sentence, (f" ({reason.value})", "yellow"))
+
+    def _hint(self, hint: str) -> Text:
+        said = self._line(" ".join(hint.split()))
+        return Text.assemble((f"{self._arrow} ", "cyan"), (said, "cyan"))
+
+    def _conclusion(self, verdicts: Verdicts) -> str:
+        outputs = verdicts.outputs
+        eligible = sum(output.label is not None for output in outputs)
+        engine = {
+            "agrees": "Both readings agree.",
+            "disagrees": "The engine's plan does not agree with the text.",
+            "refused": "The engine does not run it.",
+            "failed": "The engine could not bind it.",
+            "not-asked": "The text alone was read; no engine was asked.",
+        }[verdicts.engine]
+        if verdicts.reasons:
+            # Where the text withholds the whole statement, there is nothing to agree on.
+            return "Nothing can be stated." + ("" if verdicts.engine == "agrees" else f" {engine}")
+        if len(outputs) == 1:
+            said = "The output can be stated." if eligible else "The output cannot be stated."
+        else:
+            said = f"{eligible} of {len(outputs)} outputs can be stated."
+        return f"{said} {engine}"
+
+    def _more(self, judged: Judged) -> None:
+        verdicts = judged.verdicts
+        withheld = (output.reasons for output in verdicts.outputs)
+        marked = (mark.reasons for mark in judged.marks)
+        reasons = in_order(
+            reason for some in (verdicts.reasons, *withheld, *marked) for reason in some
+        )
+        for reason in reasons[:MORE_MAX]:
+            self._put(Text(f"more: eligibility reasons {reason.value}", "dim"))
+
+    # --- a preview ------------------------------------------------------------------------------
+
+    def preview(
+        self,
+        observation: Observation,
+        release: Release | None = None,
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        """Show the recorded rows, each cell that is released marked.
+
+        Args:
+            observation: what was recorded.
+            release: what is released of it; None where nothing was asked.
+            verdicts: of its outputs; None likewise.
+        """
+        released = None
+        if release is not None:
+            released = frozenset((fact.row, fact.column) for fact in release.facts)
+        labels = tuple(o.label is not None for o in verdicts.outputs) if verdicts else ()
+        grid = Grid(observation, released, labels, self._yes, self._shown)
+        shown = len(observation.rows) if self._everything else ROWS_SHOWN
+        tables, left = grid.tables(shown, self._width, everything=self._everything)
+        for table in tables:
+            self._put(table)
+        self._rest(left, "rows")
+
+    def _rest(self, count: int, what: str) -> None:
+        if count > 0:
+            noun = what if count > 1 else what.removesuffix("s")
+            self._put(Text(f"… and {count:,} more {noun} (--all shows them)", "dim"))
+
+    def captured(self, observation: Observation) -> None:
+        """Show what was recorded, and the digest to keep."""
+        self.blank()
+        self.preview(observation)
+        self.blank()
+        rows = f"{len(observation.rows)} rows" if len(observation.rows) != 1 else "1 row"
+        cut = "" if observation.truncated is None else ", the first of a longer result"
+        self.say(f"Recorded: {rows}{cut}.", "bold")
+        self.say(f"snapshot  {observation.snapshot}", "dim")
+        self.say(f"digest    {observation.digest}")
+
+    # --- a release ------------------------------------------------------------------------------
+
+    def release(self, release: Release, observation: Observation, verdicts: Verdicts) -> None:
+        """Show what is released, what is not and why, and how far it reaches."""
+        self._put(Text(reach(observation, release, verdicts), "bold"))
+        self.blank()
+        self._facts(release)
+        self._withheld(release, verdicts)
+        if release.no_answer_reason is not None:
+            where = f" at {release.no_answer_at}" if release.no_answer_at else ""
+            self._put(
+                Text.assemble(
+                    (f"{self._no} Nothing is released{where}: ", "red"),
+                    self._reason(release.no_answer_reason),
+                )
+            )
+        self._origin(release, observation)
+
+    def _facts(self, release: Release) -> None:
+        facts = release.facts if self._everything else release.facts[:FACTS_SHOWN]
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(style="green", no_wrap=True)
+        grid.add_column(style="green", overflow="fold")
+        for fact in facts:
+            grid.add_row(self._arrow, Text(self._line(fact.text)))
+        self._put(grid)
+        self._rest(len(release.facts) - len(facts), "facts")
+
+    def _withheld(self, release: Release, verdicts: Verdicts) -> None:
+        """Say why single cells of eligible outputs are withheld; other outputs have said so."""
+        eligible = {output.position for output in verdicts.outputs if output.label is not None}
+        reasons = [w.reasons[0] for w in release.withheld if w.column in eligible]
+        for reason in in_order(reasons):
+            count = reasons.count(reason)
+            what = "1 cell" if count == 1 else f"{count} cells"
+            self._put(
+                Text.assemble((f"{self._no} {what} withheld: ", "yellow"), self._reason(reason))
+            )
+
+    def _origin(self, release: Release, observation: Observation) -> None:
+        parts = [
+            f"observation {observation.digest[:16]}",
+            f"snapshot {observation.snapshot[:16]}",
+            f"{observation.engine.name} {observation.engine.version}",
+        ]
+        self.blank()
+        self._put(Text(self._dot.join(map(visible, parts)), "dim"))
+
+    # --- snapshots ------------------------------------------------------------------------------
+
+    def snapshot(self, snapshot: "Snapshot", *, made: bool = False) -> None:
+        """Show a snapshot and its tables; after a pin, whether it was there already."""
+        if made:
+            same = "These rows are pinned there already; nothing was written."
+            self.say("Pinned." if snapshot.created else same, "bold")
+        self.say(f"snapshot  {snapshot.id}")
+        self.say(f"manifest  {snapshot.manifest_sha256}", "dim")
+        for pin, source in zip(snapshot.pins, snapshot.manifest.sources, strict=True):
+            self.blank()
+            self._pin(pin, source)
+
+    def _pin(self, pin: Pin, source: "TableSource") -> None:
+        name = ".".join(map(self._shown, pin.path if pin.path[0] != "main" else pin.path[1:]))
+        rows = "1 row" if pin.rows == 1 else f"{pin.rows:,} rows"
+        origin = visible(source.name or "memory") + (
+            f"::{visible(source.table)}" if source.table else ""
+        )
+        self.say(Text.assemble((name, "bold"), f"  {rows}", (f"  from {origin}", "dim")))
+        self._put(Text(f"content {pin.content_sha256}", "dim"), 2 * INDENT)
+        columns = Text(overflow="fold")
+        shown = pin.columns if self._everything else pin.columns[:COLUMNS_SHOWN]
+        for place, column in enumerate(shown):
+            columns.append(", " if place else "")
+            columns.append(self._shown(column.name))
+            columns.append(f" {visible(column.type)}", "cyan")
+            columns.append(" with NaN" if column.nan else "", "yellow")
+        self._put(columns, 2 * INDENT)
+        self._rest(len(pin.columns) - len(shown), "columns")
+
+    # --- teaching -------------------------------------------------------------------------------
+
+    def reasons(self) -> None:
+        """Show every code with its sentence, in order of precedence."""
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(style="yellow", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for reason in Reason:
+            grid.add_row(reason.value, reason.sentence)
+        self._put(grid)
+
+    def lesson(self, lesson: Lesson) -> None:
+        """Show one reason: its sentence, its smallest example, its twin, and the edit between."""
+        self.say(Text(lesson.reason.value, "bold yellow"))
+        self.say(lesson.reason.sentence)
+        self.blank()
+        if lesson.example is None:
+            self.say("No statement alone meets it.", "dim")
+            return
+        self._example("withheld", lesson.example, "red")
+        if lesson.example["said"]:
+            self._put(Text(lesson.example["said"], "dim"))
+            self.blank()
+        if lesson.example["twin"] is not None:
+            self._example("eligible", lesson.example["twin"], "green")
+        edit = lesson.example["edit"]
+        if edit is not None:
+            self._put(self._hint(edit["said"]))
+
+    def _example(self, title: str, example: Mapping[str, Any], style: str) -> None:
+        sign = self._yes if style == "green" else self._no
+        self._put(Text(f"{sign} {title}", style))
+        places = example.get("marks", ())
+        marks = tuple(Mark(start, end, tuple(codes)) for start, end, codes in places)
+        width = self._width - INDENT
+        for line in statement_lines(example["statement"], marks, width, isolate=self._isolates):
+            self._put(line, 2 * INDENT)
+        self.blank()
+        for line in example["verdicts"]:
+            self._put(Text(visible(line), "dim"), 2 * INDENT)
+        self.blank()
+
+
+def _written(judged: Judged) -> list[str]:
+    """Give each output as it stands in the select list; a sign where that is not known."""
+    layout = lay_out(judged.statement)
+    outputs = judged.verdicts.outputs
+    if len(layout.items) != len(outputs):
+        return ["-"] * len(outputs)
+    return [" ".join(layout.written(item.tokens).split()) for item in layout.items]
+
+
+def reach(observation: Observation, release: Release, verdicts: Verdicts) -> str:
+    """Say whether the preview is the whole result, and the whole table.
+
+    Args:
+        observation: what was recorded.
+        release: which knows how complete it is.
+        verdicts: which know what chose the rows.
+
+    Returns:
+        One or two sentences.
+    """
+    count = len(observation.rows)
+    rows = "1 row" if count == 1 else f"{count} rows"
+    if observation.truncated == "bytes":
+        return f"The first {rows} of a longer result: the next one is over the limit of 64 KiB."
+    if observation.truncated == "rows":
+        return f"The first {rows} of a longer result."
+    if release.complete.table:
+        return f"{rows.capitalize()}: the whole result, and the whole table."
+    why = ", ".join(_chosen(verdicts))
+    return f"{rows.capitalize()}: the whole result" + (f", chosen by {why}." if why else ".")
+
+
+def _chosen(verdicts: Verdicts) -> Iterator[str]:
+    selection = verdicts.selection
+    if verdicts.filter.kind != "none":
+        yield "WHERE"
+    if verdicts.groups:
+        yield "GROUP BY"
+    for name in ("having", "distinct", "limit", "offset"):
+        if getattr(selection, name):
+            yield name.upper()

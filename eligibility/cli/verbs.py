@@ -1,0 +1,387 @@
+"""The verbs of the program `eligibility` (contract 9).
+
+Each reads what it is given, asks `eligibility` and `preview`, and gives an `Answer`; it decides
+nothing itself. What a verb needs is imported in it, so that help loads no database (G3).
+"""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eligibility.cli.program import DONE, NOTHING, Answer
+from eligibility.cli.trouble import Trouble, usage
+
+if TYPE_CHECKING:
+    from eligibility.cli.screen import Screen
+    from eligibility.evidence import Schema
+    from preview import Recorder, Snapshot
+
+TIMEOUT_S = 10.0
+MEMORY_MIB = 2048
+MEMORY_MIB_MIN = 512
+
+app = typer.Typer(
+    name="eligibility",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+StatementArgument = Annotated[
+    str, typer.Argument(metavar="STATEMENT", help="SQL text, or - for standard input.")
+]
+SnapshotOption = Annotated[
+    str, typer.Option("--snapshot", metavar="DIR", help="The snapshot that the statement reads.")
+]
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", min=0.001, help="How long the engine may take for it."
+    ),
+]
+MemoryOption = Annotated[
+    int,
+    typer.Option(
+        "--memory",
+        metavar="MIB",
+        min=MEMORY_MIB_MIN,
+        help="Cap of the engine's process, in MiB.",
+    ),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Show long lists whole.")]
+# `run` looks for it itself, since trouble has to be JSON too.
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document, and nothing else.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def program(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show versions and exit.")] = False,
+) -> Answer | None:
+    """Decide which values of a SQL result may be stated as facts, and under what label."""
+    if version:
+        raise typer.Exit(_print_versions())
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise usage("no verb was given")
+    return None
+
+
+def _print_versions() -> int:
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in ("eligibility", "duckdb", "sqlglot"):
+        try:
+            typer.echo(f"{name} {version(name)}")
+        except PackageNotFoundError:  # run from a checkout
+            typer.echo(f"{name} not installed")
+    return DONE
+
+
+# --- pinning ------------------------------------------------------------------------------------
+
+
+@app.command()
+def pin(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=SOURCE...", help="Tables, and where their rows are."),
+    ],
+    into: Annotated[str, typer.Option("--into", metavar="DIR", help="The snapshot to make.")],
+    null: Annotated[
+        list[str] | None,
+        typer.Option("--null", metavar="TEXT", help="CSV: a text that stands for NULL."),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", metavar="NAME.COLUMN=TYPE", help="CSV, JSON: a column's DuckDB type."
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", metavar="TEXT", help="CSV: what is between fields.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="CSV: whether the first line holds the names."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Freeze tables into a snapshot.
+
+    A snapshot is a folder with one database file and its manifest. A source is a Parquet, CSV, JSON or Arrow file, a glob of Parquet files, or a table of a
+    database file, as file.duckdb::table. NAME is a table, or schema.table; a name with a dot or an
+    equals sign in it stands in double quotes. The same rows always give the same snapshot id.
+    """
+    from eligibility.cli import inputs
+    from eligibility.cli.pinning import pinned
+
+    named = inputs.sources(sources)
+    given = inputs.column_types(types or ())
+    snapshot = pinned(named, into, given, tuple(null or ()), delimiter, header)
+
+    def show(screen: "Screen") -> None:
+        screen.snapshot(snapshot, made=True)
+
+    return Answer(DONE, _snapshot_document(snapshot) | {"created": snapshot.created}, show)
+
+
+# --- deciding -----------------------------------------------------------------------------------
+
+
+@app.command()
+def check(
+    statement: StatementArgument,
+    snapshot: Annotated[
+        str | None, typer.Option("--snapshot", metavar="DIR", help="Ask the engine too.")
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option("--schema", metavar="FILE", help="Read the text alone, over this schema."),
+    ] = None,
+    timeout: TimeoutOption = TIMEOUT_S,
+    memory: MemoryOption = MEMORY_MIB,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Say which outputs could be stated; run nothing.
+
+    With a snapshot, the text and the engine's plan must agree. With a schema file, a JSON object of
+    tables, their columns and types, the text alone is read. A statement that the engine does not
+    run, cannot bind, or does not bind in time is withheld.
+    """
+    from eligibility.cli import inputs
+
+    if (snapshot is None) == (schema is None):
+        raise usage("give either --snapshot or --schema")
+    text = inputs.statement(statement)
+    if schema is not None:
+        return _checked(text, inputs.schema(schema), None)
+    opened = _open(snapshot or "")
+    with _recorder(opened, timeout, memory) as recorder:
+        return _checked(text, opened.schema, recorder)
+
+
+def _checked(text: str, schema: "Schema", recorder: "Recorder | None") -> Answer:
+    from eligibility.cli.judging import decided, judged
+
+    found = decided(text, schema, recorder)
+    shown = judged(text, schema, found, recorder)
+
+    def show(screen: "Screen") -> None:
+        screen.judged(shown)
+
+    status = DONE if found.verdicts.any_eligible else NOTHING
+    return Answer(status, found.verdicts.model_dump(mode="json"), show)
+
+
+# --- executing ----------------------------------------------------------------------------------
+
+
+@app.command()
+def run(
+    statement: StatementArgument,
+    snapshot: SnapshotOption,
+    timeout: TimeoutOption = TIMEOUT_S,
+    memory: MemoryOption = MEMORY_MIB,
+    everything: AllOption = False,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Run, record and release in one go.
+
+    The statement is executed once, and every cell that may be stated is. The preview that is
+    compared is the recorded one: where a model or a client is between, use `capture` and `release`.
+    """
+    from eligibility import classify, release
+    from eligibility.cli import inputs
+    from eligibility.cli.judging import Decided, judged
+
+    text = inputs.statement(statement)
+    opened = _open(snapshot)
+    with _recorder(opened, timeout, memory) as recorder:
+        observation = recorder.capture(text)
+        released = release(observation, observation.preview(), digest=observation.digest)
+        verdicts = classify(text, opened.schema, observation.reading)
+        shown = judged(text, opened.schema, Decided(verdicts), recorder)
+
+    def show(screen: "Screen") -> None:
+        screen.judged(shown)
+        screen.blank()
+        screen.preview(observation, released, verdicts)
+        screen.blank()
+        screen.release(released, observation, verdicts)
+
+    document = {
+        "observation": observation.model_dump(mode="json"),
+        "release": released.model_dump(mode="json"),
+    }
+    return Answer(NOTHING if released.no_answer else DONE, document, show, everything)
+
+
+@app.command()
+def capture(
+    statement: StatementArgument,
+    snapshot: SnapshotOption,
+    timeout: TimeoutOption = TIMEOUT_S,
+    memory: MemoryOption = MEMORY_MIB,
+    everything: AllOption = False,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Run a statement once; record at most 50 rows.
+
+    With --json the observation is printed, for `release`; keep its digest where neither a model nor
+    a client can write.
+    """
+    from eligibility.cli import inputs
+
+    text = inputs.statement(statement)
+    opened = _open(snapshot)
+    with _recorder(opened, timeout, memory) as recorder:
+        observation = recorder.capture(text)
+
+    def show(screen: "Screen") -> None:
+        screen.captured(observation)
+
+    return Answer(DONE, observation.model_dump(mode="json"), show, everything)
+
+
+# --- releasing ----------------------------------------------------------------------------------
+
+
+@app.command()
+def release(
+    observation: Annotated[
+        str, typer.Argument(metavar="OBSERVATION", help="File with what `capture --json` printed.")
+    ],
+    returned: Annotated[
+        str,
+        typer.Option(
+            "--returned",
+            metavar="FILE",
+            help="The preview that came back: columns, rows, truncated.",
+        ),
+    ],
+    claims: Annotated[
+        str | None,
+        typer.Option(
+            "--claims", metavar="FILE", help="The cells to state; without it, every eligible cell."
+        ),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option("--digest", metavar="HEX", help="The digest that was kept from the capture."),
+    ] = None,
+    everything: AllOption = False,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Say which recorded cells may be stated.
+
+    The preview that came back must equal the observation in every cell, or nothing is released.
+    One of the files may be - for standard input. Claims are a JSON list of objects with row and
+    column, counted from 0, and optionally the type and text that are expected there.
+    """
+    from pydantic import TypeAdapter
+
+    from eligibility import Claim, Observation, Reason, ReturnedPreview, classify, release
+    from eligibility.cli import inputs
+
+    if [observation, returned, claims].count("-") > 1:
+        raise usage("only one of the files can be standard input")
+    kept = None if digest is None else _digest(digest)
+    seen = inputs.evidence(observation, Observation, Reason.OBSERVATION_MALFORMED)
+    back = inputs.evidence(returned, ReturnedPreview, Reason.PREVIEW_MALFORMED)
+    wanted = None
+    if claims is not None:
+        listed = TypeAdapter(tuple[Claim, ...])
+        wanted = inputs.evidence(claims, listed, Reason.CLAIMS_MALFORMED)
+    made = release(seen, back, wanted, digest=kept)
+    if made.no_answer_reason in (Reason.OBSERVATION_MALFORMED, Reason.CLAIMS_MALFORMED):
+        file = claims if made.no_answer_reason is Reason.CLAIMS_MALFORMED else observation
+        at = made.no_answer_at or "/"
+        raise Trouble(made.no_answer_reason, f"{file}: {at}: {made.no_answer_reason.sentence}")
+
+    def show(screen: "Screen") -> None:
+        verdicts = classify(seen.statement, seen.schema_, seen.reading)
+        screen.blank()
+        screen.release(made, seen, verdicts)
+
+    return Answer(
+        NOTHING if made.no_answer else DONE, made.model_dump(mode="json"), show, everything
+    )
+
+
+def _digest(written: str) -> str:
+    digest = written.lower()
+    if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        raise usage("--digest takes 64 hexadecimal digits")
+    return digest
+
+
+# --- snapshots ----------------------------------------------------------------------------------
+
+
+@app.command()
+def tables(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The snapshot.")],
+    everything: AllOption = False,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Verify a snapshot; list its tables.
+
+    Each table with its rows, the hash of its content, and its columns with their types.
+    """
+    snapshot = _open(folder)
+
+    def show(screen: "Screen") -> None:
+        screen.snapshot(snapshot)
+
+    return Answer(DONE, _snapshot_document(snapshot), show, everything)
+
+
+def _snapshot_document(snapshot: "Snapshot") -> dict[str, Any]:
+    return {
+        "snapshot": snapshot.id,
+        "manifest_sha256": snapshot.manifest_sha256,
+        "tables": [pin.model_dump(mode="json") for pin in snapshot.pins],
+        "sources": [source.model_dump(mode="json") for source in snapshot.manifest.sources],
+    }
+
+
+def _open(folder: str) -> "Snapshot":
+    from preview import open_snapshot
+
+    return open_snapshot(folder)
+
+
+def _recorder(
+    snapshot: "Snapshot", timeout: float, memory: int
+) -> "AbstractContextManager[Recorder]":
+    from preview import Recorder
+
+    return Recorder(snapshot, timeout_s=timeout, memory_bytes=memory * 2**20)
+
+
+# --- teaching -----------------------------------------------------------------------------------
+
+
+@app.command()
+def reasons(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="One of them, with its example.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> Answer:
+    """List the reasons, or explain one.
+
+    Without a code, every reason why a value may not be stated, in order of precedence. With one,
+    its smallest example, an eligible statement beside it, and the edit that would do.
+    """
+    from eligibility.cli import teaching
+
+    if code is None:
+        return Answer(DONE, teaching.listed(), lambda screen: screen.reasons())
+    lesson = teaching.lesson(code)
+    return Answer(DONE, lesson.document(), lambda screen: screen.lesson(lesson))
