@@ -187,7 +187,7 @@ def _key(kind: str) -> Callable[[str], Any]:
         return float
     if kind == "FLOAT":
         return lambda text: struct.unpack("f", struct.pack("f", float(text)))[0]
-    if kind.startswith("DECIMAL") or kind.endswith("INT") or kind == "INTEGER":
+    if kind.startswith("DECIMAL") or kind.endswith(("INT", "INTEGER")):
         return Fraction
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
         return _moment
