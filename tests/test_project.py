@@ -1,6 +1,7 @@
 """The tree itself: what must hold of files, whatever they say."""
 
 import ast
+import importlib
 import importlib.metadata
 import io
 import os
@@ -203,6 +204,15 @@ names = {package}.__all__
 assert len(names) > 10
 assert not [name for name in names if type(getattr({package}, name)) is type(importlib)]
 """)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_lists_its_public_names_and_has_no_others(package):
+    module = importlib.import_module(package)
+    assert sorted(dir(module)) == sorted(module.__all__)
+    assert all(getattr(module, name) for name in module.__all__)
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        module.nothing_of_the_kind  # noqa: B018 - asking is what is tested
 
 
 def test_importing_loads_no_logic():
