@@ -31,7 +31,6 @@ LONGER_FILES = {
     "eligibility/reading.py": (850, "the only file that sees a tree"),
     "eligibility/wording.py": (600, "the grammar of a line, both ways"),
     "preview/engine_reading.py": (800, "the only file that knows DuckDB's plan"),
-    "preview/ledger.py": (550, "all that appends to the one file, and reads it back"),
     "preview/recorder.py": (700, "both ends of one protocol"),
 }
 FUNCTION_LINES_MAX = 70
