@@ -93,11 +93,13 @@ def audit(
             unsigned += 1
             if trusted is not None:
                 faults.append((sequence, "signature"))
+        elif key is None or signature is None:
+            faults.append((sequence, "signature"))
         elif trusted is None:
             unchecked += 1
         elif key not in trusted:
             faults.append((sequence, "key-unknown"))
-        elif is_signed(own, signature or "", trusted[key]):
+        elif is_signed(own, signature, trusted[key]):
             signed += 1
         else:
             faults.append((sequence, "signature"))
@@ -123,5 +125,5 @@ def _is_there(ledger: Ledger, sequence: int, own: str) -> bool:
         return own == ledger.id
     for row in ledger.rows(sequence - 1):
         found = (row[0], hashlib.sha256(row[9]).hexdigest(), entry_hash(ledger.id, *row[:6]))
-        return bool(found == (sequence, row[4], own))
+        return found == (sequence, row[4], own)
     return False

@@ -71,7 +71,12 @@ class Ledger:
 
     Safe to use from several threads and, each with its own object or after `os.fork`, from
     several processes at once.
+
+    Attributes:
+        id: 64 random hexadecimal digits, the same for as long as the ledger lives.
     """
+
+    id: str
 
     def __init__(
         self,
