@@ -1,0 +1,1 @@
+"""Judges that know nothing of the readings, and a generator that tries to fool them."""
