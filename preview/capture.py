@@ -16,7 +16,6 @@ Invariants
       statement: then it quotes the statement. Later ones can quote cells (contract 5).
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -34,7 +33,14 @@ from eligibility.evidence import (
 )
 from eligibility.reasons import Reason
 from eligibility.shape import Model
-from preview.engine_reading import PLAN_QUERY, PlanReading, plan_error, read_plan
+from preview.engine_reading import (
+    PLAN_QUERY,
+    Node,
+    PlanReading,
+    parse_plan,
+    plan_error,
+    read_plan,
+)
 
 MESSAGE_MAX = 2_000
 
@@ -310,7 +316,7 @@ def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
     if not any(word in _SHOWS or _call_refused(word) for word in words):
         return
     row = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [bare]).fetchone()
-    for node in _nodes(_tree(row)):
+    for node in _nodes(_checked(parse_plan(str(row[0])) if row else None)):
         if str(node.get("type", "")).startswith("SHOW"):
             raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
         name = node.get("function_name")
@@ -320,16 +326,10 @@ def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
 
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
-Node = dict[str, Any]
 
-
-def _tree(row: tuple[Any, ...] | None) -> Node:
-    """Parse the one JSON document of a row; what is none, or too deep, is refused."""
-    try:
-        tree = json.loads(row[0]) if row else None
-    except (TypeError, ValueError, RecursionError):
-        tree = None
-    if not isinstance(tree, dict) or tree.get("error") is not False:
+def _checked(tree: Node | None) -> Node:
+    """Refuse what is no JSON document of the engine's, or one too deep, or one of an error."""
+    if tree is None or tree.get("error") is not False:
         raise _Stopped(Refused(reason=Reason.PLAN_UNREADABLE))
     return tree
 
@@ -403,8 +403,9 @@ def _planned(
     error_found = None if text.startswith(_GOOD_PLAN) else plan_error(text)
     if error_found is not None:
         raise _Stopped(_from_plan_error(*error_found))
-    _check_plan(_tree(row))
-    plan = read_plan(text, pins)
+    tree = _checked(parse_plan(text))
+    _check_plan(tree)
+    plan = read_plan(text, pins, tree)
     _check_width(plan.types)
     return bare, plan
 

@@ -89,24 +89,25 @@ def plan_error(text: str) -> tuple[str, str] | None:
     Returns:
         (error type, message), or None where there is no such error.
     """
-    tree = _parsed(text)
+    tree = parse_plan(text)
     if tree is None or tree.get("error") is not True:
         return None
     return str(tree.get("error_type", "")), str(tree.get("error_message", ""))
 
 
-def read_plan(text: str, pins: tuple[Pin, ...]) -> PlanReading:
+def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> PlanReading:
     """Read a bound plan (contract 3).
 
     Args:
         text: what `json_serialize_plan` returned for the statement.
         pins: the pinned tables.
+        tree: what `parse_plan` made of the text, where that is at hand.
 
     Returns:
         The reading; never raises.
     """
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-    tree = _parsed(text)
+    tree = parse_plan(text) if tree is None else tree
     plans = tree.get("plans") if tree is not None and tree.get("error") is False else None
     shape: Shape | None = None
     reasons: tuple[Reason, ...] = ()
@@ -124,7 +125,8 @@ def read_plan(text: str, pins: tuple[Pin, ...]) -> PlanReading:
     return PlanReading(reading, types)
 
 
-def _parsed(text: str) -> Node | None:
+def parse_plan(text: str) -> Node | None:
+    """Parse a plan's JSON text, every float kept as text; None where it is no JSON object."""
     try:
         tree = json.loads(text, parse_float=str)
     except (ValueError, RecursionError):
@@ -369,7 +371,6 @@ def _aggregation(node: Node, columns: list[_Column]) -> tuple[tuple[GroupKey, ..
     keys = [_at(expression, columns) for expression in node["groups"]]
     whole = [list(range(len(keys)))] if keys else []
     _need(node["grouping_sets"] == whole, Reason.GROUPING_SETS)
-    _need(node["grouping_functions"] == [], Reason.GROUPING_SETS)
     groups: list[GroupKey] = []
     above: list[_Column] = []
     for key in keys:
@@ -380,6 +381,7 @@ def _aggregation(node: Node, columns: list[_Column]) -> tuple[tuple[GroupKey, ..
             groups.append(Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN))
             above.append(Other(reason=Reason.EXPRESSION))
     above.extend(_aggregate(expression, columns) for expression in node["expressions"])
+    above.extend(Other(reason=Reason.FUNCTION) for _ in node["grouping_functions"])
     return tuple(dict.fromkeys(groups)), above
 
 
