@@ -317,6 +317,9 @@ _IN_CLAUSES: tuple[tuple[type[exp.Expr], Reason], ...] = (
 )
 
 
+# Behind a comparison these are predicates on a query or a list; the parser may take them for calls.
+_QUANTIFIERS = frozenset({"ALL", "ANY", "SOME"})
+
 _REASONS: dict[type[exp.Expr], Reason | None] = {}
 
 
@@ -343,6 +346,8 @@ def _anywhere(root: exp.Expr) -> Iterator[Reason]:
             alone = bare_star and parent is root and node.arg_key == "expressions"
             if not (alone and _only(node)):
                 yield Reason.STAR_NOT_ALONE
+        elif kind is exp.Anonymous and str(node.this).upper() in _QUANTIFIERS:
+            yield Reason.SUBQUERY
         elif (reason := _reason_of(kind)) is not None and node is not root:
             if reason is Reason.SUBQUERY and _is_part(node.parent, root):
                 continue
