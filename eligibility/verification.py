@@ -49,7 +49,11 @@ class Code(StrEnum):
         return member
 
     # The input is not one that can be read.
-    FILE_REFUSED = "file-refused", "blocked", "The file is no plain file, or is given as a link."
+    FILE_REFUSED = (
+        "file-refused",
+        "blocked",
+        "The file cannot be read, is no plain file, or is given as a link or an address.",
+    )
     TOO_LARGE = "too-large", "blocked", "The bundle is larger than 16 MiB."
     MALFORMED = "malformed", "blocked", "The text is not JSON of the bundle's form."
     ARRAY_TOO_LONG = "array-too-long", "blocked", "A list is longer than its limit."

@@ -338,6 +338,16 @@ class Ledger:
             return entry
         raise LedgerMissing(f"there is no entry {sequence}")
 
+    def about(self, subject: str) -> Entry:
+        """Give the first entry about a snapshot or an observation.
+
+        Raises:
+            LedgerMissing: there is none.
+        """
+        for entry in self._entries("WHERE subject = ? ORDER BY sequence LIMIT 1", subject):
+            return entry
+        raise LedgerMissing("nothing in the ledger is about that")
+
     def releases(self, digest: str) -> tuple[Entry, ...]:
         """Give the entries of an observation's releases, in order."""
         return tuple(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eligibility.cli.ledger import ledger
 from eligibility.cli.program import DONE, NOTHING, Answer
 from eligibility.cli.trouble import Trouble, usage
+from eligibility.cli.verify import verify
 
 if TYPE_CHECKING:
     from eligibility.cli.screen import Screen
@@ -385,3 +387,9 @@ def reasons(
         return Answer(DONE, teaching.listed(), lambda screen: screen.reasons())
     lesson = teaching.lesson(code)
     return Answer(DONE, lesson.document(), lambda screen: screen.lesson(lesson))
+
+
+# --- the ledger and bundles ---------------------------------------------------------------------
+
+app.add_typer(ledger)
+app.command()(verify)

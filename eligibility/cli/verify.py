@@ -1,0 +1,210 @@
+"""The verb `verify`: a bundle against itself, given keys and a given snapshot.
+
+Invariants
+  H1  The bundle is one plain file that the user names: no link, no address, nothing that waits.
+      Nothing that stands in it is opened, and nothing is written.
+  H2  Exit status 0 where it passed or is unverified, which is for a person to review; 2 where it
+      failed or is blocked; never 1.
+  H3  What is printed are codes, counts, hashes, JSON pointers and fixed sentences.
+"""
+
+import os
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from eligibility.cli.program import DONE, TROUBLE, Answer
+from eligibility.cli.trouble import Trouble
+from eligibility.verification import Code, Report, Verification
+
+if TYPE_CHECKING:
+    from eligibility.cli.screen import Screen
+    from eligibility.evidence import Observation
+    from eligibility.record import PublicKey
+    from preview import Recorder, Snapshot
+
+THREADS_MAX = 64
+
+_SIGNS = {"blocked": "red", "failed": "red", "unverified": "yellow", "note": "dim"}
+
+
+def verify(
+    bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="The file of a bundle.")],
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="FILE", help="Public keys that are trusted, in PEM."),
+    ] = None,
+    snapshot: Annotated[
+        str | None,
+        typer.Option("--snapshot", metavar="DIR", help="Execute the statement again over this."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document, and nothing else.")
+    ] = False,
+) -> Answer:
+    """Establish what a bundle of evidence shows, offline, and say what it does not.
+
+    Every digest, link, signature and fact is derived again. Without a snapshot the engine's reading
+    stays unverified. The status is 0 where it passed or is unverified, which is for a person to
+    review, and 2 where it failed; meaning is never established.
+    """
+    trusted = None if key is None else trusted_keys(key)
+    data = read_plainly(bundle, _bundle_bytes_max())
+    if data is None:
+        report = Report()
+        report.add(Code.FILE_REFUSED, "")
+        return _answer(report.verification(None))
+    from eligibility.bundle import verify
+
+    with ExitStack() as stack:
+        execute = None if snapshot is None else stack.enter_context(_Executor(snapshot))
+        return _answer(verify(data, keys=trusted, execute=execute))
+
+
+def _bundle_bytes_max() -> int:
+    from eligibility.bundle import BUNDLE_BYTES_MAX
+
+    return BUNDLE_BYTES_MAX
+
+
+def _answer(found: Verification) -> Answer:
+    status = TROUBLE if found.structural_status == "failed" else DONE
+    return Answer(status, found.model_dump(mode="json"), lambda screen: _show(screen, found))
+
+
+def _show(screen: "Screen", found: Verification) -> None:
+    said = "blocked" if found.blocked else found.structural_status
+    screen.blank()
+    screen.say(f"structural status: {said}", "bold")
+    screen.say("overall pass: no - structure does not establish meaning")
+    for each in found.codes:
+        times = f" ({each.count:,} times, first" if each.count > 1 else " ("
+        screen.say(
+            f"{each.weight}: {each.code.value}{times} at {each.first or '/'}): "
+            f"{each.code.sentence}".replace("( at", "(at"),
+            _SIGNS[each.weight],
+        )
+    screen.blank()
+    for name, value in (found.hashes.model_dump() if found.hashes else {}).items():
+        screen.say(f"{name.replace('_', ' ')}: {value or 'none'}", "dim")
+    counts = found.counts.model_dump() if found.counts else {}
+    if counts:
+        screen.say(", ".join(f"{count:,} {name}" for name, count in counts.items()), "dim")
+    screen.say("Not established: " + "; ".join(found.not_established) + ".")
+
+
+# --- what the user names ------------------------------------------------------------------------
+
+
+def trusted_keys(path: str) -> "tuple[PublicKey, ...]":
+    """Read a file of public keys that the user names (H1).
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The keys, at least one.
+
+    Raises:
+        Trouble: it cannot be read, or holds anything else.
+    """
+    from preview.errors import KeyFileError
+    from preview.signing import KEY_FILE_BYTES_MAX, public_keys
+
+    data = read_plainly(path, KEY_FILE_BYTES_MAX)
+    if data is None:
+        raise Trouble(KeyFileError.code, f"{path}: {Code.FILE_REFUSED.sentence}")
+    return public_keys(data)
+
+
+def read_plainly(path: str, limit: int) -> bytes | None:
+    """Read a plain file (H1).
+
+    Args:
+        path: of the file.
+        limit: of its size, in bytes.
+
+    Returns:
+        Its bytes, one more than `limit` where there are more; None where it is no plain file.
+    """
+    if _is_address(path):
+        return None
+    try:
+        # A pipe must not make the program wait for a writer.
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(opened, "rb") as file:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                return None
+            return file.read(limit + 1)
+    except (OSError, ValueError):
+        return None
+
+
+def _is_address(path: str) -> bool:
+    return "://" in path or path.startswith(("//", "\\\\", "file:"))
+
+
+class _Executor:
+    """Executes the statement of an observation again, over the snapshot that the user names."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._snapshot: Snapshot | None = None
+        self._recorder: Recorder | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._recorder is not None:
+            self._recorder.close()
+
+    def __call__(self, observation: "Observation", statement: str) -> "Observation | Code":
+        try:
+            import duckdb
+
+            from preview import PreviewError, StatementFailed, StatementRefused
+        except ImportError:
+            return Code.ENGINE_ABSENT
+        if (observation.engine.name, observation.engine.version) != ("duckdb", duckdb.__version__):
+            return Code.ENGINE_ABSENT
+        try:
+            if self._recorder is None:
+                refused = self._start(observation)
+                if refused is not None:
+                    return refused
+            assert self._recorder is not None  # `_start` has made it
+            return self._recorder.capture(statement)
+        except (StatementRefused, StatementFailed):
+            return Code.RESULT_DIFFERS
+        except PreviewError:
+            return Code.EXECUTION_FAILED
+
+    def _start(self, observation: "Observation") -> Code | None:
+        from preview import PinMismatch, Recorder, open_snapshot
+        from preview.sealed import THREADS
+
+        folder = Path(self._folder)
+        if _is_address(self._folder) or folder.is_symlink():
+            return Code.SNAPSHOT_REFUSED
+        try:
+            if any(entry.is_symlink() for entry in folder.iterdir()):
+                return Code.SNAPSHOT_REFUSED
+            snapshot = open_snapshot(folder)
+        except (PinMismatch, OSError, ValueError):
+            return Code.SNAPSHOT_REFUSED
+        if snapshot.id != observation.snapshot:
+            return Code.SNAPSHOT_DIFFERS
+        told = dict(observation.engine.settings).get("threads", "")
+        given = int(told) if told.isascii() and told.isdigit() and len(told) < 4 else THREADS
+        self._recorder = Recorder(snapshot, threads=min(max(given, 1), THREADS_MAX))
+        return None
