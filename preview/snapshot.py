@@ -103,6 +103,8 @@ def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
             raise PinMismatch(f"{folder}: the path holds a question mark")
         if any(entry.name.startswith(f"{DATABASE_NAME}.") for entry in folder.iterdir()):
             raise PinMismatch(f"{folder}: there is a log beside {DATABASE_NAME}")
+        if not all((folder / name).is_file() for name in (DATABASE_NAME, MANIFEST_NAME)):
+            raise PinMismatch(f"{folder}: there is no snapshot in it")
         with (folder / MANIFEST_NAME).open("rb") as file:
             data = file.read(MANIFEST_BYTES_MAX + 1)
         manifest = from_json(Manifest, data, bytes_max=MANIFEST_BYTES_MAX)

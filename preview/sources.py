@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -154,6 +153,8 @@ def _format(path: Path) -> Format:
     name, suffix = path.name, path.suffix.lower()
     if path.is_dir():
         raise SourceError(f"{name}: it is a folder; name its files, as in folder/*.parquet")
+    if not path.is_file():  # opening a pipe would wait for its writer
+        raise SourceError(f"{name}: it is not a regular file")
     if suffix in _DATABASES:
         raise SourceError(f"{name}: name the table in it, as in {name}::table")
     if suffix in _COMPRESSED:
@@ -205,7 +206,7 @@ def fingerprint(path: Path, progress: FileProgress) -> Fingerprint:
         Its fingerprint.
 
     Raises:
-        SourceError: it is not a regular file, cannot be read, or changes meanwhile.
+        SourceError: it cannot be read, or changes meanwhile.
     """
     name = path.name
     digest = hashlib.sha256()
@@ -213,8 +214,6 @@ def fingerprint(path: Path, progress: FileProgress) -> Fingerprint:
     done = 0
     with reading(name), path.open("rb", buffering=0) as file:
         before = os.fstat(file.fileno())
-        if not stat.S_ISREG(before.st_mode):
-            raise SourceError(f"{name}: it is not a regular file")
         # A file that grows as fast as it is read would never end.
         while done <= before.st_size and (count := file.readinto(block)):
             digest.update(block[:count])

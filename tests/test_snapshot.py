@@ -71,8 +71,9 @@ def test_any_flipped_byte_is_a_mismatch(made):
 
 
 def test_what_is_missing_cut_or_added_is_a_mismatch(made, tmp_path):
+    folder = tmp_path / "copy"
+
     def mismatch(change: Callable[[Path, Path], object]) -> None:
-        folder = tmp_path / "copy"
         shutil.copytree(made.folder, folder)
         change(folder / "snapshot.duckdb", folder / "manifest.json")
         with pytest.raises(preview.PinMismatch):
@@ -87,6 +88,10 @@ def test_what_is_missing_cut_or_added_is_a_mismatch(made, tmp_path):
         file.unlink()
         file.mkdir()
 
+    def make_pipe(file: Path, manifest: Path) -> None:
+        manifest.unlink()
+        os.mkfifo(manifest)
+
     other = pin_one(pa.table({"b": [1]}), tmp_path)
     mismatch(lambda file, manifest: file.rename(file.with_name("away")))
     mismatch(lambda file, manifest: manifest.rename(file.with_name("away")))
@@ -99,7 +104,9 @@ def test_what_is_missing_cut_or_added_is_a_mismatch(made, tmp_path):
     mismatch(lambda file, manifest: swap(manifest, other.folder / "manifest.json"))
     mismatch(lambda file, manifest: file.with_name("snapshot.duckdb.wal").write_bytes(b""))
     mismatch(make_folder)
-    for path in (tmp_path / "absent", made.database, tmp_path, "a\0b", "a?b", "\udcff"):
+    mismatch(make_pipe)
+    shutil.copytree(made.folder, tmp_path / "a?b")
+    for path in (tmp_path / "a?b", tmp_path / "absent", made.database, tmp_path, "a\0b", "\udcff"):
         with pytest.raises(preview.PinMismatch):
             preview.open_snapshot(path)
 
@@ -165,6 +172,17 @@ def test_a_forged_manifest_is_a_mismatch(made):
 
     with pytest.raises(preview.PinMismatch, match="catalog"):
         preview.open_snapshot(forge(made.folder, change=hostile))
+
+
+def test_the_members_of_an_enum_are_those_of_the_catalog(tmp_path):
+    path = database(tmp_path / "e.duckdb", "CREATE TABLE t (e ENUM('a', 'b'))")
+    made = pin_one(f"{path}::t", tmp_path)
+
+    def other_order(tree: Any) -> None:
+        tree["logical"]["tables"][0]["columns"][0]["members"] = ["b", "a"]
+
+    with pytest.raises(preview.PinMismatch, match="catalog"):
+        preview.open_snapshot(forge(made.folder, change=other_order))
 
 
 @pytest.mark.parametrize("written", [b"[]", b"{", b'{"id": NaN}', b"\xff", b"[" * 100])
