@@ -5,10 +5,12 @@ import io
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 import unicodedata
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from typing import Any
 
 import pyarrow
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from typer.main import get_command
 
@@ -27,6 +31,7 @@ from eligibility.cli.hints import hints
 from eligibility.cli.layout import lay_out, unaliased
 from eligibility.cli.marks import marks
 from eligibility.cli.program import _shown, run
+from eligibility.cli.source import statement_lines
 from eligibility.cli.visible import one_line, visible
 from eligibility.reasons import Reason
 from preview import recorder
@@ -433,6 +438,12 @@ BAD_INPUT: dict[str, tuple[list[str], str]] = {
         ["run", "SELECT 1", "--snapshot", "x", "--timeout", "a"],
         "usage",
     ),
+    "a time limit that is not a number": (
+        ["run", "SELECT 1", "--snapshot", "x", "--timeout", "nan"],
+        "usage",
+    ),
+    "an endless time limit": (["run", "SELECT 1", "--snapshot", "x", "--timeout", "inf"], "usage"),
+    "too much memory": (["run", "SELECT 1", "--snapshot", "x", "--memory", "9" * 30], "usage"),
     "too little memory": (["run", "SELECT 1", "--snapshot", "x", "--memory", "1"], "usage"),
     "no such snapshot": (["check", "SELECT 1", "--snapshot", "absent"], "pin-mismatch"),
     "a file as snapshot": (["run", "SELECT 1", "--snapshot", "text"], "pin-mismatch"),
@@ -772,6 +783,11 @@ def test_every_hint_is_true():
         ("SELECT carrier\u00a0FROM flights", "write plain spaces"),
         ("SELECT +distance + 1, carrier FROM flights", "drop the plus sign"),
         ("(SELECT carrier FROM flights)", "drop the parentheses"),
+        (
+            "SELECT mean(distance) FROM flights WHERE month = '01' GROUP BY carrier",
+            "write AVG(distance); show the group key: carrier; write month = 1",
+        ),
+        ("SELECT SUM(DISTINCT nothing) FROM flights GROUP BY upper(nothing)", None),
         ("SELECT a FROM flights JOIN airlines USING (carrier)", None),
         ("SELECT 1 FROM flights", None),
     ],
@@ -797,6 +813,96 @@ def test_looking_for_hints_ends():
 
     assert hints(statement, classify(statement, schema), schema, judge)
     assert len(asked) <= 150
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *(
+            "SELECT ",
+            " FROM flights",
+            " WHERE ",
+            " GROUP BY ",
+            " AND ",
+            " OR ",
+            " NOT ",
+            " BETWEEN ",
+        ),
+        *(
+            "carrier",
+            "month",
+            "distance",
+            " AS x",
+            "COUNT(*)",
+            "SUM(distance)",
+            "CAST(",
+            "::",
+            ", ",
+        ),
+        *(
+            "(",
+            ")",
+            "[",
+            "]",
+            "'",
+            '"',
+            "`",
+            "'UA'",
+            "01",
+            "1e3",
+            "/*",
+            "*/",
+            "--",
+            "\n",
+            "\t",
+            ";",
+        ),
+        *(
+            "*",
+            "+",
+            "$",
+            "$$",
+            "?",
+            "#1",
+            " LIMIT ",
+            " JOIN airlines",
+            " OVER (",
+            "COLUMNS(",
+            "שלום",
+        ),
+        *(
+            "\u202e",
+            "\x1b",
+            "東京",
+            "\ud800",
+            "e\u0301",
+            "IN (",
+            "= ",
+            " UNION ",
+            "WITH ",
+            ":",
+            ".",
+        ),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(FRAGMENTS, max_size=25).map("".join), st.sampled_from([20, 41, 80]))
+def test_any_text_is_marked_hinted_and_shown(statement, width):
+    schema = Schema.of(SCHEMA)
+
+    def judge(other: str) -> Any:
+        return classify(other, schema)
+
+    verdicts = judge(statement)
+    found = marks(statement, verdicts, judge)
+    for mark in found:
+        assert 0 <= mark.start < mark.end <= len(statement)
+    for hint in hints(statement, verdicts, schema, judge).values():
+        assert judge(hint.statement).any_eligible
+    for line in statement_lines(statement, found, width, isolate=True):
+        assert line.cell_len <= width
+        assert wrong_characters(line.plain) <= {"\u2068", "\u2069"}
 
 
 @pytest.mark.parametrize(
@@ -901,7 +1007,7 @@ def test_a_long_statement_is_shown_at_its_ends_and_where_it_is_marked(pinned):
     found = call("check", statement, "--snapshot", pinned).out
     assert "upper(carrier)" in found
     assert "line 50" not in found
-    assert "⋮" in found
+    assert "\n  ...\n" in found
     too_long = call("check", "SELECT 1 -- " + "x" * 30_000, "--snapshot", pinned).out
     assert "characters" in too_long
 
@@ -967,6 +1073,30 @@ def test_a_full_disk_is_trouble(folder):
             assert os.strerror(errno.ENOSPC) in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "closed", "status"),
+    [
+        (["reasons"], 1, 2),
+        (["reasons", "--json"], 1, 2),
+        (["--help"], 1, 2),
+        (["reasons", "x"], 2, 2),
+        (["check", "-", "--schema", "-"], 0, 2),
+    ],
+)
+def test_a_standard_stream_that_is_not_there(arguments, closed, status):
+    ended = subprocess.run(
+        [*PROGRAM, *arguments],
+        preexec_fn=lambda: os.close(closed),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert ended.returncode == status
+    assert ended.stderr.count("\n") == (0 if closed == 2 else 1)
+    assert "Traceback" not in ended.stderr
+
+
 def test_an_interrupt_ends_the_program_and_the_engine(pinned):
     statement = "SELECT sum(a.range * b.range) FROM range(100000) a, range(1000000) b"
     process = subprocess.Popen(
@@ -991,7 +1121,8 @@ def test_bytes_that_are_not_text(folder):
     assert "\\u{DCFF}\\u{1B}" in absent.stderr
 
 
-def test_the_program_without_and_with_a_version():
+def test_the_program_without_and_with_a_version(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     nothing = call()
     assert (nothing.status, nothing.err) == (2, "eligibility: no verb was given\n")
     assert nothing.out == pages.help_of("")
@@ -1004,7 +1135,7 @@ def test_the_program_without_and_with_a_version():
 def test_help_loads_no_engine(verb):
     code = (
         "import sys; from eligibility.cli import main\n"
-        f"sys.argv = ['eligibility', *{[verb] if verb else []!r}, '--help']\n"
+        f"sys.argv = ['eligibility', *{verb.split()!r}, '--help']\n"
         "try: main()\n"
         "finally: print('\\nloaded', *sys.modules)"
     )
@@ -1017,7 +1148,8 @@ def test_help_loads_no_engine(verb):
 
 
 def test_the_verbs_are_those_of_the_contract():
-    assert pages.verbs() == ["pin", "check", "run", "capture", "release", "tables", "reasons"]
+    contract = ["pin", "check", "run", "capture", "release", "tables", "reasons"]
+    assert pages.verbs()[: len(contract)] == contract
 
 
 def test_defaults_are_those_of_the_recorder():
@@ -1034,13 +1166,22 @@ def test_messages_are_one_visible_line():
 
 
 def test_the_page_lists_every_code_of_trouble():
-    page = pages.CLI.read_text().split("## On a terminal")[0]
-    listed = set(re.findall(r"(?m)^\| `([a-z-]+)` \|", page.split("On status 2")[1]))
-    raised = {kind.code for kind in preview.PreviewError.__subclasses__()}
-    never = {"recorder-closed"}  # the program closes its recorder last
-    own = {trouble.USAGE, trouble.FILE, trouble.SCHEMA}
-    assert own <= listed <= raised | own
-    program_raises = {"source", "target", "pin", "statement", "recorder"}
-    assert {c for c in raised if c.split("-")[0] in program_raises} - never - listed == {
-        "statement-refused"  # the reason's own code stands for it
-    }
+    page = pages.CLI.read_text().split("On status 2")[1].split("## On a terminal")[0]
+    listed = set(re.findall(r"(?m)^\| `([a-z-]+)` \|", page))
+    kinds = [preview.PreviewError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    raised = {kind.code for kind in kinds[1:]}
+    # The reason's own code stands for the one, and the program closes its recorder last.
+    raised -= {preview.StatementRefused.code, preview.RecorderClosed.code}
+    assert listed == raised | {trouble.USAGE, trouble.FILE, trouble.SCHEMA}
+
+
+def test_the_program_starts_in_both_ways(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "argv", ["eligibility", "reasons", "cast", "--json"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("eligibility", run_name="__main__")
+    assert ended.value.code == 0
+    script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert script == {"eligibility": "eligibility.cli:main"}
+    assert json.loads(capfd.readouterr().out)["code"] == "cast"

@@ -7,10 +7,11 @@ side by side.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.cli.visible import cell
+from eligibility.cli.visible import cell, visible
 from eligibility.evidence import Observation, OutputColumn
 from eligibility.types import type_class
 
@@ -31,14 +32,16 @@ class Grid:
         released: (row, column) of the released cells; None where nothing was asked.
         labels: for each column, whether it is eligible; empty where it is not known.
         mark: stands behind a released cell.
-        shown: escapes a name or a cell.
+        cut: stands where a text is cut.
+        aside: keeps escaped text in its place (V2).
     """
 
     observation: Observation
     released: frozenset[tuple[int, int]] | None
     labels: tuple[bool, ...]
     mark: str
-    shown: Callable[[str], str]
+    cut: str
+    aside: Callable[[str], str]
 
     def tables(self, shown: int, width: int, *, everything: bool) -> tuple[list[Table], int]:
         """Make the tables.
@@ -105,10 +108,10 @@ class Grid:
 
     def _sideways(self, rows: Iterable[int], width: int) -> Table:
         table = _bare_table("dim")
-        table.add_column("", max_width=self._head_width(), no_wrap=True, overflow="ellipsis")
+        table.add_column("", max_width=self._head_width(), no_wrap=True, overflow="crop")
         rows = list(rows)
         for row in rows:
-            table.add_column(f"row {row + 1}", no_wrap=True, overflow="ellipsis")
+            table.add_column(f"row {row + 1}", no_wrap=True, overflow="crop")
         for column in self.observation.columns:
             cells = (self._cell(row, column, CELL_WIDTH_BESIDE) for row in rows)
             table.add_row(str(column.position + 1), self._head(column), *cells)
@@ -117,8 +120,8 @@ class Grid:
     # --- cells ----------------------------------------------------------------------------------
 
     def _head(self, column: OutputColumn) -> Text:
-        text = Text(self.shown(column.name[:CELL_CHARACTERS_READ]) or "-")
-        text.truncate(CELL_WIDTH_BESIDE, overflow="ellipsis")
+        name = visible(column.name[:CELL_CHARACTERS_READ]) or "-"
+        text = Text(self.aside(shortened(name, CELL_WIDTH_BESIDE, self.cut)))
         if self.released is not None:
             eligible = self.labels[column.position : column.position + 1] == (True,)
             text.stylize("" if eligible else "dim")
@@ -130,8 +133,8 @@ class Grid:
         if value is None:
             text = Text("NULL", "dim italic")
         else:
-            text = Text(self.shown(cell(value[:CELL_CHARACTERS_READ])))
-        text.truncate(width, overflow="ellipsis")
+            escaped = cell(value[:CELL_CHARACTERS_READ])
+            text = Text(self.aside(shortened(escaped, width, self.cut)))
         if self.released is None:
             return text
         if (row, column.position) in self.released:
@@ -141,6 +144,20 @@ class Grid:
             text.append("  ")
             text.stylize("dim")
         return text
+
+
+def shortened(text: str, width: int, sign: str) -> str:
+    """Cut a text that is too wide.
+
+    Args:
+        text: escaped, and not yet isolated, or its isolate would stay open.
+        width: how many cells it may take.
+        sign: stands where it is cut, one cell wide.
+
+    Returns:
+        The text, or its beginning with the sign.
+    """
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + sign
 
 
 def _bare_table(header_style: str) -> Table:

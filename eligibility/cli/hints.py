@@ -1,4 +1,4 @@
-"""One edit that would make a withheld output eligible, where there is one.
+"""What would make a withheld output eligible: one edit where that does, else a few.
 
 Edits are proposed by what was found and tried on the statement itself, so a hint is never a guess:
 the edited statement was judged, and the output was eligible in it.
@@ -6,19 +6,22 @@ the edited statement was judged, and the output was eligible in it.
 Invariants
   H1  A hint is given only after the edited statement was judged, and the output is eligible.
   H2  Looking for hints ends: after `JUDGED_MAX` statements or `SECONDS_MAX`, those found count.
+  H3  Where several edits are needed, each does away with the reason that it is for.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from eligibility.cli.layout import lay_out
 from eligibility.cli.marks import Probe
 from eligibility.cli.proposals import Case, Hint, proposals
-from eligibility.evidence import Schema, Verdicts
+from eligibility.evidence import Schema, Verdict, Verdicts
 
 JUDGED_MAX = 150
 SECONDS_MAX = 2.0
+EDITS_MAX = 3
 
 
 def hints(
@@ -46,8 +49,35 @@ def hints(
             for output in verdicts.outputs:
                 case = Case(layout, verdicts, schema, patient, output.position)
                 tried = patient.first(proposals(case, output.reasons), output.position)
-                _keep(found, output.position, tried)
+                _keep(found, output.position, tried or _several(case, statement))
     return found
+
+
+def _several(case: Case, statement: str) -> Hint | None:
+    """Find a few edits that together make an output eligible (H3)."""
+    said: list[str] = []
+    for _ in range(EDITS_MAX + 1):
+        verdicts = case.judge(statement)
+        output = verdicts.outputs[case.position or 0]
+        if output.label is not None:
+            return Hint("; ".join(said), statement)
+        now = replace(case, layout=lay_out(statement), verdicts=verdicts)
+        step = next(_helpful(now, output), None)
+        if step is None:
+            return None
+        said.append(step.said)
+        statement = step.statement
+    return None
+
+
+def _helpful(case: Case, output: Verdict) -> Iterator[Hint]:
+    """Give the proposals that do away with the reason they are for (H3)."""
+    for reason in output.reasons:
+        for hint in proposals(case, (reason,)):
+            after = case.judge(hint.statement)
+            left = after.outputs[output.position : output.position + 1]
+            if not after.reasons and left and reason not in left[0].reasons:
+                yield hint
 
 
 def _keep(found: dict[int | None, Hint], position: int | None, hint: Hint | None) -> None:

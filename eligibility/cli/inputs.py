@@ -6,7 +6,9 @@ Invariants
       (as surrogates), and the decision says so.
 """
 
+import errno
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -38,6 +40,8 @@ def read(path: str, limit: int = JSON_BYTES_MAX) -> bytes:
     """
     name = "standard input" if path == STANDARD_INPUT else path
     try:
+        if path == STANDARD_INPUT and sys.stdin is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         if path == STANDARD_INPUT:
             data = sys.stdin.buffer.read(limit + 1)
         else:

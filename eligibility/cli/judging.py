@@ -1,15 +1,18 @@
 """A statement decided, by both readings or by the text alone, with what is at fault in it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eligibility import classify
 from eligibility.cli.hints import hints
 from eligibility.cli.marks import marks
+from eligibility.cli.proposals import Hint
 from eligibility.cli.screen import Judged
 from eligibility.cli.visible import one_line
 from eligibility.evidence import Schema, Verdicts
 from eligibility.reasons import Reason
+from preview.errors import PreviewError
 
 if TYPE_CHECKING:
     from preview import Recorder
@@ -77,7 +80,11 @@ def judged(text: str, schema: Schema, found: Decided, recorder: "Recorder | None
     # Where the engine does not run it, the text still shows what is at fault, and where.
     own = classify(text, schema) if verdicts.engine in ("refused", "failed") else verdicts
     marked = marks(text, own, lambda other: classify(other, schema))
-    if found.killed:
-        return Judged(text, schema, verdicts, marked, note=found.note)
-    helping = hints(text, own, schema, lambda other: decided(other, schema, recorder).verdicts)
+    helping: dict[int | None, Hint] = {}
+    if not found.killed:
+        # What was decided stands, whatever becomes of the engine meanwhile.
+        with suppress(PreviewError):
+            helping = hints(
+                text, own, schema, lambda other: decided(other, schema, recorder).verdicts
+            )
     return Judged(text, schema, verdicts, marked, helping, found.note)

@@ -364,7 +364,7 @@ _PLACES: dict[Reason, _Finder] = {
     Reason.NOT_A_SELECT: _first_word,
     Reason.STATEMENT_PARENTHESISED: _first_bracket,
     Reason.CTE: _words("WITH", "WITH RECURSIVE"),
-    Reason.SET_OPERATION: _clause("UNION", "INTERSECT", "EXCEPT"),
+    Reason.SET_OPERATION: _words("UNION ALL", "UNION", "INTERSECT", "EXCEPT"),
     Reason.PIVOT: _words("PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"),
     Reason.JOIN: _joins,
     Reason.SUBQUERY: _subqueries,

@@ -64,7 +64,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
         if isinstance(made, Answer):
             _write(_json(made.document) if as_json else _shown(made))
             return made.status
-        sys.stdout.flush()
+        _write(b"")
         return made if isinstance(made, int) else DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -96,6 +96,8 @@ def _shown(answer: Answer) -> bytes:
 
     from eligibility.cli.screen import Screen
 
+    if sys.stdout is None:
+        return b""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
     console = Console(
         file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False
@@ -107,6 +109,8 @@ def _shown(answer: Answer) -> bytes:
 
 
 def _write(data: bytes) -> None:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()  # here, where a full disk or a closed pipe can still be told
@@ -114,7 +118,7 @@ def _write(data: bytes) -> None:
 
 def _close_stdout() -> None:
     """Keep the interpreter from writing what is left to where it cannot go."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, AttributeError):  # there may be no standard output
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
         os.close(null)
@@ -127,7 +131,7 @@ def _fail(trouble: Trouble, as_json: bool) -> int:
             _write(_json({"error": error}))
     except OSError:
         _close_stdout()
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # there may be no standard error
         sys.stderr.write(f"eligibility: {trouble.message}\n")
         sys.stderr.flush()
     return TROUBLE

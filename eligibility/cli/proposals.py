@@ -350,7 +350,7 @@ def _signs(case: Case) -> Iterator[Hint]:
     yield from _other_characters("drop the plus sign", r"\+", "")(case)
     new = re.sub(r"\b(IN)\s*\[([^][]*)\]", r"\1 (\2)", case.layout.text, flags=re.IGNORECASE)
     if new != case.layout.text:
-        yield Hint("write IN (…)", new)
+        yield Hint("write IN with parentheses", new)
 
 
 def _quoting(case: Case) -> Iterator[Hint]:

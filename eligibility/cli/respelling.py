@@ -1,7 +1,8 @@
 """Other ways to write a condition, with literals that denote the same value exactly.
 
 Invariants
-  J1  A literal keeps its value: only its spelling changes, never what the engine compares with.
+  J1  A literal keeps its value, and only its spelling changes; a numeral may become its text,
+      which beside a text column is what is meant.
 """
 
 import re
@@ -28,6 +29,7 @@ def respelled(layout: Layout, tokens: tuple[Token, ...]) -> Iterator[str]:
 
 
 _NUMERAL = re.compile(r"([-+]?)([0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
     r"(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(\.[0-9]+)?)?)?\s*(Z|[+-][0-9:]+)?"
@@ -57,8 +59,8 @@ def _truth(literal: str) -> str | None:
     )
 
 
-def _lower(literal: str) -> str | None:
-    return literal.lower() if literal.startswith("'") else None
+def _uuid(literal: str) -> str | None:
+    return literal.lower() if _UUID.fullmatch(_inner(literal)) else None
 
 
 def _instant(form: str) -> Callable[[str], str | None]:
@@ -83,5 +85,5 @@ _EXACT: tuple[Callable[[str], str | None], ...] = (
     _instant("offset"),
     _truth,
     _text,
-    _lower,
+    _uuid,
 )

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.cli.grid import Grid
+from eligibility.cli.grid import Grid, shortened
 from eligibility.cli.layout import lay_out
 from eligibility.cli.marks import Mark
 from eligibility.cli.proposals import Hint
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 20
 FACTS_SHOWN = 20
 COLUMNS_SHOWN = 60
+NAME_WIDTH_MAX = 120
 OUTPUTS_SHOWN = 20
 MORE_MAX = 4
 INDENT = 2
@@ -83,7 +84,7 @@ class Screen:
         self._isolates = console.is_terminal
         ascii_only = console.options.ascii_only
         self._yes, self._no, self._arrow = ("+", "-", ">") if ascii_only else ("✓", "✗", "→")
-        self._dot = " - " if ascii_only else " · "
+        self._dot, self._cut = (" - ", "~") if ascii_only else (" · ", "…")
 
     def blank(self) -> None:
         """Leave a line free."""
@@ -96,10 +97,13 @@ class Screen:
     def _put(self, what: RenderableType, indent: int = INDENT) -> None:
         self._console.print(Padding.indent(what, indent))
 
-    def _shown(self, text: str) -> str:
-        """Escape data, and keep it in its place on a terminal (V1, V2)."""
-        escaped = visible(text)
+    def _aside(self, escaped: str) -> str:
+        """Keep escaped data in its place on a terminal (V2)."""
         return isolated(escaped) if self._isolates else escaped
+
+    def _shown(self, text: str, width: int = NAME_WIDTH_MAX) -> str:
+        """Escape data, cut what is too wide, and keep it in its place (V1, V2)."""
+        return self._aside(shortened(visible(text), width, self._cut))
 
     def _line(self, text: str) -> str:
         """Escape a line that has data in quotes (V1, V2)."""
@@ -144,13 +148,13 @@ class Screen:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(justify="right", style="dim", no_wrap=True)
         grid.add_column(no_wrap=True)
-        grid.add_column(max_width=max(12, self._width // 3), overflow="fold")
+        grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         told: set[str] = set()
         written = _written(judged)
         for output in self._listed(judged.verdicts.outputs):
             number = str(output.position + 1)
-            name = Text(self._shown(output.name or written[output.position]))
+            name = Text(self._shown(output.name or written[output.position], self._width // 3))
             if output.label is not None:
                 label = self._line(subject_text(output.label, judged.schema))
                 grid.add_row(number, Text(self._yes, "green"), name, Text(label, "green"))
@@ -192,6 +196,8 @@ class Screen:
             return "Nothing can be stated." + ("" if verdicts.engine == "agrees" else f" {engine}")
         if len(outputs) == 1:
             said = "The output can be stated." if eligible else "The output cannot be stated."
+        elif eligible == len(outputs):
+            said = f"All {eligible} outputs can be stated."
         else:
             said = f"{eligible} of {len(outputs)} outputs can be stated."
         return f"{said} {engine}"
@@ -225,7 +231,7 @@ class Screen:
         if release is not None:
             released = frozenset((fact.row, fact.column) for fact in release.facts)
         labels = tuple(o.label is not None for o in verdicts.outputs) if verdicts else ()
-        grid = Grid(observation, released, labels, self._yes, self._shown)
+        grid = Grid(observation, released, labels, self._yes, self._cut, self._aside)
         shown = len(observation.rows) if self._everything else ROWS_SHOWN
         tables, left = grid.tables(shown, self._width, everything=self._everything)
         for table in tables:
@@ -235,7 +241,7 @@ class Screen:
     def _rest(self, count: int, what: str) -> None:
         if count > 0:
             noun = what if count > 1 else what.removesuffix("s")
-            self._put(Text(f"… and {count:,} more {noun} (--all shows them)", "dim"))
+            self._put(Text(f"{self._cut} and {count:,} more {noun} (--all shows them)", "dim"))
 
     def captured(self, observation: Observation) -> None:
         """Show what was recorded, and the digest to keep."""
@@ -346,19 +352,18 @@ class Screen:
         if lesson.example is None:
             self.say("No statement alone meets it.", "dim")
             return
-        self._example("withheld", lesson.example, "red")
-        if lesson.example["said"]:
-            self._put(Text(lesson.example["said"], "dim"))
-            self.blank()
-        if lesson.example["twin"] is not None:
-            self._example("eligible", lesson.example["twin"], "green")
-        edit = lesson.example["edit"]
+        said, twin, edit = (lesson.example[name] for name in ("said", "twin", "edit"))
+        self._example(f"{self._no} withheld", "red", lesson.example, said)
+        if twin is not None:
+            self._example(f"{self._yes} eligible", "green", twin)
         if edit is not None:
             self._put(self._hint(edit["said"]))
+            if twin is None or edit["statement"].strip("; ") != twin["statement"].strip("; "):
+                for line in statement_lines(edit["statement"], (), self._width - INDENT):
+                    self._put(line, 2 * INDENT)
 
-    def _example(self, title: str, example: Mapping[str, Any], style: str) -> None:
-        sign = self._yes if style == "green" else self._no
-        self._put(Text(f"{sign} {title}", style))
+    def _example(self, title: str, style: str, example: Mapping[str, Any], said: str = "") -> None:
+        self._put(Text.assemble((title, style), (f": {visible(said)}" if said else "", "dim")))
         places = example.get("marks", ())
         marks = tuple(Mark(start, end, tuple(codes)) for start, end, codes in places)
         width = self._width - INDENT

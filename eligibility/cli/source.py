@@ -62,14 +62,14 @@ def statement_lines(
     for place, line in enumerate(lines):
         if len(lines) > SHOWN_LINES_MAX and not _kept(lines, place):
             if not skipping:
-                made.append(Text("⋮", "dim"))
+                made.append(Text("...", "dim"))
             skipping = True
             continue
         skipping = False
         made.append(_text(line))
         made += _carets(line, width)
     if len(statement) > SHOWN_CHARACTERS_MAX:
-        made.append(Text(f"… and {len(statement) - SHOWN_CHARACTERS_MAX:,} characters", "dim"))
+        made.append(Text(f"... and {len(statement) - SHOWN_CHARACTERS_MAX:,} characters", "dim"))
     return made
 
 

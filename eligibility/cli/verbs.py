@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from preview import Recorder, Snapshot
 
 TIMEOUT_S = 10.0
+TIMEOUT_S_MAX = 86_400.0
 MEMORY_MIB = 2048
 MEMORY_MIB_MIN = 512
+MEMORY_MIB_MAX = 1024**2
 
 app = typer.Typer(
     name="eligibility",
@@ -40,7 +42,11 @@ SnapshotOption = Annotated[
 TimeoutOption = Annotated[
     float,
     typer.Option(
-        "--timeout", metavar="SECONDS", min=0.001, help="How long the engine may take for it."
+        "--timeout",
+        metavar="SECONDS",
+        min=0.001,
+        max=TIMEOUT_S_MAX,
+        help="How long the engine may take for it.",
     ),
 ]
 MemoryOption = Annotated[
@@ -49,6 +55,7 @@ MemoryOption = Annotated[
         "--memory",
         metavar="MIB",
         min=MEMORY_MIB_MIN,
+        max=MEMORY_MIB_MAX,
         help="Cap of the engine's process, in MiB.",
     ),
 ]
@@ -161,20 +168,21 @@ def check(
         raise usage("give either --snapshot or --schema")
     text = inputs.statement(statement)
     if schema is not None:
-        return _checked(text, inputs.schema(schema), None)
+        return _checked(text, inputs.schema(schema), None, as_json)
     opened = _open(snapshot or "")
     with _recorder(opened, timeout, memory) as recorder:
-        return _checked(text, opened.schema, recorder)
+        return _checked(text, opened.schema, recorder, as_json)
 
 
-def _checked(text: str, schema: "Schema", recorder: "Recorder | None") -> Answer:
+def _checked(text: str, schema: "Schema", recorder: "Recorder | None", as_json: bool) -> Answer:
     from eligibility.cli.judging import decided, judged
 
     found = decided(text, schema, recorder)
-    shown = judged(text, schema, found, recorder)
+    shown = None if as_json else judged(text, schema, found, recorder)
 
     def show(screen: "Screen") -> None:
-        screen.judged(shown)
+        if shown is not None:
+            screen.judged(shown)
 
     status = DONE if found.verdicts.any_eligible else NOTHING
     return Answer(status, found.verdicts.model_dump(mode="json"), show)
@@ -207,10 +215,12 @@ def run(
         observation = recorder.capture(text)
         released = release(observation, observation.preview(), digest=observation.digest)
         verdicts = classify(text, opened.schema, observation.reading)
-        shown = judged(text, opened.schema, Decided(verdicts), recorder)
+        found = Decided(verdicts)
+        shown = None if as_json else judged(text, opened.schema, found, recorder)
 
     def show(screen: "Screen") -> None:
-        screen.judged(shown)
+        if shown is not None:
+            screen.judged(shown)
         screen.blank()
         screen.preview(observation, released, verdicts)
         screen.blank()

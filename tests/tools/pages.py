@@ -9,17 +9,18 @@ python -m tests.tools.pages --check  says which are stale, and fails if one is
 """
 
 import argparse
+import io
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from eligibility import classify
 from eligibility.cli.hints import hints
@@ -214,15 +215,29 @@ def cli_page() -> str:
 
 
 def verbs() -> list[str]:
-    """Give the names of all verbs, in the order of the help."""
-    return list(get_command(app).commands)  # type: ignore[attr-defined]  # it is a group
+    """Give the names of all verbs, in the order of the help, those below a verb behind it."""
+    return list(_verbs(get_command(app)))
+
+
+def _verbs(command: Any, above: str = "") -> Iterator[str]:
+    for name, verb in getattr(command, "commands", {}).items():
+        yield above + name
+        yield from _verbs(verb, f"{above}{name} ")
 
 
 def help_of(verb: str) -> str:
     """Give the help of a verb, or of the program, as a terminal of 80 columns shows it."""
-    arguments = [verb, "--help"] if verb else ["--help"]
-    found = CliRunner().invoke(app, arguments, prog_name="eligibility", env={"COLUMNS": "80"})
-    return "\n".join(line.rstrip() for line in found.output.splitlines()) + "\n"
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "80"
+    shown = io.StringIO()
+    try:
+        with redirect_stdout(shown):
+            get_command(app).main([*verb.split(), "--help"], "eligibility", standalone_mode=False)
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
+    return shown.getvalue()
 
 
 PAGES = {EXAMPLES: examples_json, REASONS: reasons_page, CLI: cli_page}
@@ -248,5 +263,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    os.environ.pop("NO_COLOR", None)
     sys.exit(main(sys.argv[1:]))
