@@ -221,7 +221,7 @@ def read(statement: str) -> TextReading:
 # --- tokens -------------------------------------------------------------------------------------
 
 # Words that the parser tries in two ways, so that its time may double with every one more. Of all
-# but the last, two withhold the statement anyway.
+# but the last two, two words withhold the statement anyway.
 PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
     (frozenset({TokenType.JOIN}), 8, Reason.JOIN),
     (
@@ -232,6 +232,8 @@ PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
     (frozenset({TokenType.SELECT}), 12, Reason.SUBQUERY),
     (frozenset({TokenType.FROM}), 16, Reason.SUBQUERY),
     (frozenset(_DIALECT.parser_class.NESTED_TYPE_TOKENS), 10, Reason.TOO_NESTED),
+    # Not doubling: each bracket behind a value copies all that stands before it.
+    (frozenset({TokenType.L_BRACKET}), 64, Reason.TOO_NESTED),
 )
 
 
