@@ -196,8 +196,9 @@ class Screen:
             return "Nothing can be stated." + ("" if verdicts.engine == "agrees" else f" {engine}")
         if len(outputs) == 1:
             said = "The output can be stated." if eligible else "The output cannot be stated."
-        elif eligible == len(outputs):
-            said = f"All {eligible} outputs can be stated."
+        elif eligible in (0, len(outputs)):
+            which = "All" if eligible else "None of the"
+            said = f"{which} {len(outputs)} outputs can be stated."
         else:
             said = f"{eligible} of {len(outputs)} outputs can be stated."
         return f"{said} {engine}"
