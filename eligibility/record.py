@@ -190,11 +190,7 @@ def entry_hash(
 
 
 def payload_hash(record: Model) -> str:
-    """Compute the hash of a record's payload (L2).
-
-    Raises:
-        ValueError: it holds a number or text that has no canonical form.
-    """
+    """Compute the hash of a record's payload (L2)."""
     return hashlib.sha256(canonical_bytes(record)).hexdigest()
 
 

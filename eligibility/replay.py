@@ -194,13 +194,15 @@ class _Comparison:
         if isinstance(extent, Code):
             return None
         least, most, count = (_number(cell) for cell in extent.rows[0])
+        if not all(map(math.isfinite, (least, most, count))):
+            return None
         greatest = max(abs(least), abs(most))
         bound = 2 * count * _UNIT / (1 - count * _UNIT) * greatest
         if label.calculation == "SUM":
             bound *= count
         else:
             bound += 2 * _UNIT * greatest
-        return bound if math.isfinite(bound) else None
+        return bound
 
 
 def _column(label: Label | None, is_float: bool) -> _Column:
