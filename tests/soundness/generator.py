@@ -22,27 +22,30 @@ CALLS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
 
 # Outputs that are no direct column and no plain calculation; {c} and {d} are columns of the table.
 BESIDE = (
-    "1|'x'|NULL|TRUE|1.5|rowid|user|current_date|current_user|{t}|{t}.*|*|+{c}|({c})|-{c}|{c} + 1|"
-    "CAST({c} AS VARCHAR)|CAST({c} AS INTEGER)|{c}::BIGINT|TRY_CAST({c} AS INTEGER)|{c} COLLATE nocase|"
-    "#1|COLUMNS('{n}')|COLUMNS(*)|COLUMNS({c})|?|$1|{c}.{d}|{t}.{t}.{c}|{c}[1]|{c}.a|{c} -> 'a'|[{c}]|"
-    "{{'a': {c}}}|({c}, {d})|CASE WHEN TRUE THEN {c} END|COALESCE({c}, {d})|{c} IS NULL|NOT {c}|"
-    "{c} = {d}|{c} || {d}|lower({c})|upper({c})|abs({c})|mean({c})|count()|count(1)|count_star()|"
-    "system.main.sum({c})|main.sum({c})|sum(DISTINCT {c})|COUNT(DISTINCT {c})|sum(ALL {c})|"
-    "sum({c}) FILTER (WHERE {d} IS NULL)|sum({c}) FILTER (WHERE TRUE)|max({c} ORDER BY {d})|"
-    "sum({c}) OVER ()|max({c}) OVER (ORDER BY {d})|sum({c}, {d})|min({c}, 2)|max({c}, 2)|count({c}, {d})|"
-    "sum(+{c})|sum(({c}))|sum({c} + 0)|sum(-{c})|sum(x := {c})|max(arg := {c})|any_value({c})|first({c})|"
-    "arg_max({c}, {d})|list({c})|string_agg({c}, ',')|median({c})|mode({c})|fsum({c})|sum_no_overflow({c})|"
-    "kahan_sum({c})|sumkahan({c})|favg({c})|count_if({c})|bool_and({c})|sum({c})::BIGINT|sum({c}) + 0|"
-    "-sum({c})|(sum({c}))|+sum({c})|max(CAST({c} AS VARCHAR))|min({c} COLLATE nocase)|grouping({c})|"
-    "COUNT({t})|COUNT({t}.*)|COUNT(*) + 0|COUNT(*) FILTER (WHERE {c} IS NULL)|COUNT(rowid)|MAX(rowid)|"
-    "(SELECT {c})|(SELECT max({c}) FROM {t})|EXISTS (SELECT 1)|{c} IN (SELECT {d} FROM {t})|unnest([1, 2])|"
-    "ARRAY(SELECT 1)|DATE '2020-01-01'|now()|random()|{c} AT TIME ZONE 'UTC'|extract(year FROM {c})|"
-    "row_number() OVER ()|struct_pack(a := {c})|{c}::{c}|list_transform([{c}], lambda q: q)|max({c}).a|"
-    "* EXCLUDE ({c})|* REPLACE (1 AS {c})|* RENAME ({c} AS zz)|* LIKE '%'|{t}.* EXCLUDE ({c})|*, {c}|"
-    "{c} GLOB 'a*'|{c} BETWEEN 1 AND 2|{c} IS DISTINCT FROM {d}|{c} LIKE 'a%'|+ + {c}|- - {c}|~{c}|{c}!|@{c}|"
-    "sum(DISTINCT +{c})|avg(ALL {c})|min(ALL +{c})|COUNT(ALL {c})|COUNT( * )|COUNT(/**/*)|sum({c} IGNORE NULLS)|"
-    "first_value({c}) OVER ()|{c} OVER ()|max({c}) WITHIN GROUP (ORDER BY {d})|{t}.rowid|variant {c}"
-).split("|")
+    "{c} || {d}",
+    *(
+        "1|'x'|NULL|TRUE|1.5|rowid|user|current_date|current_user|{t}|{t}.*|*|+{c}|({c})|-{c}|{c} + 1|"
+        "CAST({c} AS VARCHAR)|CAST({c} AS INTEGER)|{c}::BIGINT|TRY_CAST({c} AS INTEGER)|{c} COLLATE nocase|"
+        "#1|COLUMNS('{n}')|COLUMNS(*)|COLUMNS({c})|?|$1|{c}.{d}|{t}.{t}.{c}|{c}[1]|{c}.a|{c} -> 'a'|[{c}]|"
+        "{{'a': {c}}}|({c}, {d})|CASE WHEN TRUE THEN {c} END|COALESCE({c}, {d})|{c} IS NULL|NOT {c}|"
+        "{c} = {d}|lower({c})|upper({c})|abs({c})|mean({c})|count()|count(1)|count_star()|"
+        "system.main.sum({c})|main.sum({c})|sum(DISTINCT {c})|COUNT(DISTINCT {c})|sum(ALL {c})|"
+        "sum({c}) FILTER (WHERE {d} IS NULL)|sum({c}) FILTER (WHERE TRUE)|max({c} ORDER BY {d})|"
+        "sum({c}) OVER ()|max({c}) OVER (ORDER BY {d})|sum({c}, {d})|min({c}, 2)|max({c}, 2)|count({c}, {d})|"
+        "sum(+{c})|sum(({c}))|sum({c} + 0)|sum(-{c})|sum(x := {c})|max(arg := {c})|any_value({c})|first({c})|"
+        "arg_max({c}, {d})|list({c})|string_agg({c}, ',')|median({c})|mode({c})|fsum({c})|sum_no_overflow({c})|"
+        "kahan_sum({c})|sumkahan({c})|favg({c})|count_if({c})|bool_and({c})|sum({c})::BIGINT|sum({c}) + 0|"
+        "-sum({c})|(sum({c}))|+sum({c})|max(CAST({c} AS VARCHAR))|min({c} COLLATE nocase)|grouping({c})|"
+        "COUNT({t})|COUNT({t}.*)|COUNT(*) + 0|COUNT(*) FILTER (WHERE {c} IS NULL)|COUNT(rowid)|MAX(rowid)|"
+        "(SELECT {c})|(SELECT max({c}) FROM {t})|EXISTS (SELECT 1)|{c} IN (SELECT {d} FROM {t})|unnest([1, 2])|"
+        "ARRAY(SELECT 1)|DATE '2020-01-01'|now()|random()|{c} AT TIME ZONE 'UTC'|extract(year FROM {c})|"
+        "row_number() OVER ()|struct_pack(a := {c})|{c}::{c}|list_transform([{c}], lambda q: q)|max({c}).a|"
+        "* EXCLUDE ({c})|* REPLACE (1 AS {c})|* RENAME ({c} AS zz)|* LIKE '%'|{t}.* EXCLUDE ({c})|*, {c}|"
+        "{c} GLOB 'a*'|{c} BETWEEN 1 AND 2|{c} IS DISTINCT FROM {d}|{c} LIKE 'a%'|+ + {c}|- - {c}|~{c}|{c}!|@{c}|"
+        "sum(DISTINCT +{c})|avg(ALL {c})|min(ALL +{c})|COUNT(ALL {c})|COUNT( * )|COUNT(/**/*)|sum({c} IGNORE NULLS)|"
+        "first_value({c}) OVER ()|{c} OVER ()|max({c}) WITHIN GROUP (ORDER BY {d})|{t}.rowid|variant {c}"
+    ).split("|"),
+)
 
 # Sources that are no plain table; {t} is one, {c} and {d} are columns of it, {u} another table.
 SOURCES_BESIDE = (
@@ -209,8 +212,14 @@ _CONDITION_WORDS = ("=", "<>", "<", "<=", ">", ">=", "!=", "==")
 class Writer:
     """Writes statements over one data set."""
 
-    def __init__(self, tables: Sequence[Data], below: Below, words: Sequence[str] = ()) -> None:
-        """Take a data set, a driver, and words to stitch from (see `corpus_words`)."""
+    def __init__(
+        self, tables: Sequence[Data], below: Below, words: Sequence[str] = (), *, calm: bool = False
+    ) -> None:
+        """Take a data set, a driver, and words to stitch from (see `corpus_words`).
+
+        Where `calm`, fewer statements are mutated, and more may be stated.
+        """
+        self._calm = calm
         self._tables, self._below, self._words = tables, below, words
         self._table = tables[0]
         self._qualifier = ""
@@ -227,7 +236,7 @@ class Writer:
     def statement(self) -> str:
         """Write one statement, as text."""
         tokens = self.tokens()
-        if self._below(5) >= 2:
+        if self._below(5) >= (3 if self._calm else 1):
             tokens = self._mutated(tokens)
         text = self.joined(tokens)
         if self._in(8):

@@ -160,7 +160,9 @@ class Hit:
 Trials = Mapping[tuple[str, bool], Trial]
 
 
-def find(seeded: Seeded, trials: Trials, seed: int, seconds: float) -> Hit | None:
+def find(
+    seeded: Seeded, trials: Trials, seed: int, seconds: float, *, calm: bool = False
+) -> Hit | None:
     """Search as the campaign does until the fault is found.
 
     Args:
@@ -168,6 +170,7 @@ def find(seeded: Seeded, trials: Trials, seed: int, seconds: float) -> Hit | Non
         trials: by data set and whether the session is shadowed.
         seed: of the generator.
         seconds: how long to search.
+        calm: with fewer mutations than a campaign has, to find faster.
 
     Returns:
         What gave it away, or None where nothing did.
@@ -176,7 +179,8 @@ def find(seeded: Seeded, trials: Trials, seed: int, seconds: float) -> Hit | Non
     draw = chosen.random
     words = corpus_words()
     writers = {
-        key: Writer(trial.tables, lambda n: int(draw() * n), words) for key, trial in trials.items()
+        key: Writer(trial.tables, lambda n: int(draw() * n), words, calm=calm)
+        for key, trial in trials.items()
     }
     mix = [key for key in MIX if key[1] == seeded.shadowed]
     begun = time.monotonic()

@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import duckdb
 
-from eligibility.evidence import Label, Verdicts
+from eligibility.evidence import Label, SelectionFlags
 from tests.soundness.tables import Data, Path2
 
 TREE_QUERY = "SELECT json_serialize_sql(?::VARCHAR)"
@@ -179,19 +179,20 @@ def _column(written: dict[str, Any], table: Data, alias: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def disputes(tree: Tree, labels: list[tuple[int, Made]], verdicts: Verdicts) -> list[str]:
-    """Say where eligible outputs and DuckDB's tree differ (T1).
+def disputes(
+    tree: Tree, labels: list[tuple[int, Made]], selection: SelectionFlags, *, filtered: bool
+) -> list[str]:
+    """Say where what is released and DuckDB's tree differ (T1).
 
     Args:
         tree: of the statement.
-        labels: (position, what the engine says it is made of) of every eligible output.
-        verdicts: the whole answer, for the clauses.
+        labels: (position, what the engine says it is made of) of every released output.
+        selection: the clauses that the facts tell.
+        filtered: whether the facts tell of a WHERE clause.
 
     Returns:
         One sentence a difference.
     """
-    if not labels:
-        return []
     if tree.refused:
         return [f"the tree holds {tree.refused}"]
     found = []
@@ -199,8 +200,8 @@ def disputes(tree: Tree, labels: list[tuple[int, Made]], verdicts: Verdicts) -> 
         theirs = tree.outputs[position] if position < len(tree.outputs) else None
         if theirs != made:
             found.append(f"output {position} is {made}, in the tree {theirs}")
-    ours = {name for name, there in verdicts.selection.model_dump().items() if there}
-    ours |= {"where"} if verdicts.filter.kind != "none" else set()
+    ours = {name for name, there in selection.model_dump().items() if there}
+    ours |= {"where"} if filtered else set()
     if ours != tree.flags - {"group"}:
         found.append(f"the clauses are {sorted(ours)}, in the tree {sorted(tree.flags)}")
     return found

@@ -113,9 +113,9 @@ class Trial(AbstractContextManager["Trial"]):
             with duckdb.connect(str(database)) as connection:
                 for macro in MACROS:
                     connection.execute(macro)
-        self._connection, settings = open_sealed(database, memory_bytes=ENGINE_BYTES, threads=1)
+        self.connection, settings = open_sealed(database, memory_bytes=ENGINE_BYTES, threads=1)
         self._engine = Engine(name="duckdb", version=duckdb.__version__, settings=settings)
-        self._trees = duckdb.connect()
+        self.trees = duckdb.connect(config={"threads": 1})
         self._origins = Origins(self.tables)
         self._shadowed = shadowed
 
@@ -126,8 +126,8 @@ class Trial(AbstractContextManager["Trial"]):
         trace: TracebackType | None,
     ) -> None:
         """Close the connection and remove the snapshot."""
-        self._connection.close()
-        self._trees.close()
+        self.connection.close()
+        self.trees.close()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:
@@ -142,7 +142,7 @@ class Trial(AbstractContextManager["Trial"]):
         """Execute a statement as the recorder would (R1); None where it is refused or fails."""
         if refusal(statement) is not None:
             return None
-        outcome = capture(self._connection, statement, self.snapshot.pins)
+        outcome = capture(self.connection, statement, self.snapshot.pins)
         if not isinstance(outcome, Captured):
             return None
         return Observation.sealed(
@@ -198,30 +198,29 @@ class Trial(AbstractContextManager["Trial"]):
                 None if whole else _claims(observation),
                 digest=observation.digest,
             )
-            both = classify(statement, self.snapshot.schema, observation.reading)
-            outcome.disagrees = both.engine == "disagrees"
+            outcome.disagrees = any(
+                Reason.READINGS_DISAGREE in withheld.reasons for withheld in answer.withheld
+            )
             stage("judge")
-            self._judged(outcome, statement, answer, both)
+            self._judged(outcome, statement, answer)
         except Exception as error:  # noqa: BLE001  whatever it is, it is a fault
             outcome.faults.append(f"raised {type(error).__name__}: {error}"[:500])
         return outcome
 
-    def _judged(self, outcome: Outcome, statement: str, answer: Release, both: Verdicts) -> None:
+    def _judged(self, outcome: Outcome, statement: str, answer: Release) -> None:
         calculations = sum(fact.label.kind == "aggregate" for fact in answer.facts)
         outcome.facts = (len(answer.facts) - calculations, calculations)
         outcome.faults += self.judge.faults(answer)
+        if not answer.facts:
+            return
         labels = {fact.column: made_of(fact.label) for fact in answer.facts}
-        for verdict in both.outputs:
-            if verdict.label is not None:
-                made = made_of(verdict.label)
-                if labels.setdefault(verdict.position, made) != made:
-                    outcome.faults.append("the verdict and the fact have two labels")
-        if labels:
-            tree = read_tree(self._trees, statement, self.tables)
-            outcome.faults += disputes(tree, sorted(labels.items()), both)
-            self._compare_origins(outcome, statement, labels)
-            if any(Reason.ENGINE_REFUSED in v.reasons for v in both.outputs):
-                outcome.faults.append("it is refused, and ran")
+        clauses = {(fact.selection, fact.filter.kind != "none") for fact in answer.facts}
+        if len(clauses) > 1:
+            outcome.faults.append("facts of one release tell other clauses")
+        selection, filtered = clauses.pop()
+        tree = read_tree(self.trees, statement, self.tables)
+        outcome.faults += disputes(tree, sorted(labels.items()), selection, filtered=filtered)
+        self._compare_origins(outcome, statement, labels)
 
     def _compare_origins(self, outcome: Outcome, statement: str, labels: dict[int, Made]) -> None:
         origins = self._origins.of(statement)
