@@ -16,7 +16,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format pages bench fuzz lock clean
+.PHONY: help demo test check format pages bench fuzz kill lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
@@ -49,6 +49,9 @@ bench: $(INSTALLED) ## measure; results go to the terminal
 
 fuzz: $(INSTALLED) ## search for a wrong label until stopped or SECONDS=n are over
 	@$(BIN) -m benchmarks.fuzz $(SECONDS)
+
+kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
+	@$(BIN) -m benchmarks.kill $(KILLS)
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
 	@.uv/bin/uv pip compile pyproject.toml --group all --universal --python-version 3.11 \
