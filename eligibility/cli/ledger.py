@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eligibility.cli.program import DONE, TROUBLE, Answer
+from eligibility.cli.program import DONE, NOTHING, TROUBLE, Answer
 from eligibility.cli.trouble import FILE, Trouble, usage
 from eligibility.cli.visible import visible
 
 if TYPE_CHECKING:
     from eligibility.cli.screen import Screen
-    from eligibility.evidence import Observation
+    from eligibility.evidence import Observation, Release
     from eligibility.record import Entry, ReleaseRecord
     from preview import Ledger
 
@@ -30,6 +30,10 @@ LedgerArgument = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledge
 WhatArgument = Annotated[
     str,
     typer.Argument(metavar="WHAT", help="An entry's number, or an observation's digest."),
+]
+SignOption = Annotated[
+    str | None,
+    typer.Option("--sign", metavar="FILE", help="A private key that signs what is kept."),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, and nothing else.")
@@ -115,15 +119,57 @@ def _showing(
         for entry, record in releases:
             screen.blank()
             screen.say(f"entry {entry.sequence}, {entry.time}:", "bold")
-            for fact in record.release.facts:
-                screen.say(visible(fact.text), "green")
-            if record.release.no_answer_reason is not None:
-                screen.say(f"nothing was released: {record.release.no_answer_reason.sentence}")
-            screen.say(f"{len(record.release.withheld):,} cells were withheld", "dim")
+            _show_release(screen, record.release)
         for what in missing:
             screen.say(f"No {what} is recorded.", "yellow")
 
     return show
+
+
+def _show_release(screen: "Screen", release: "Release") -> None:
+    for fact in release.facts:
+        screen.say(visible(fact.text), "green")
+    if release.no_answer_reason is not None:
+        screen.say(f"Nothing is released: {release.no_answer_reason.sentence}")
+    screen.say(f"{len(release.withheld):,} cells are withheld.", "dim")
+
+
+@ledger.command("release")
+def released(
+    file: LedgerArgument,
+    digest: Annotated[str, typer.Argument(metavar="DIGEST", help="A kept observation's digest.")],
+    returned: Annotated[
+        str,
+        typer.Option(
+            "--returned",
+            metavar="FILE",
+            help="The preview that came back: columns, rows, truncated.",
+        ),
+    ],
+    claims: Annotated[
+        str | None,
+        typer.Option(
+            "--claims", metavar="FILE", help="The cells to state; without it, every eligible cell."
+        ),
+    ] = None,
+    sign: SignOption = None,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Release from a kept observation, and keep what was released.
+
+    The files are those of `release`; the observation is the ledger's own.
+    """
+    from eligibility.cli import inputs
+
+    back = inputs.read(returned)
+    wanted = None if claims is None else inputs.read(claims)
+    with opened_ledger(file, sign) as opened:
+        made = opened.release(digest, back, wanted)
+
+    def show(screen: "Screen") -> None:
+        _show_release(screen, made)
+
+    return Answer(NOTHING if made.no_answer else DONE, made.model_dump(mode="json"), show)
 
 
 @ledger.command("verify")
@@ -235,11 +281,25 @@ def key_made(
     return Answer(DONE, made.model_dump(mode="json"), lambda screen: screen.say(f"key {made.id}"))
 
 
-def _opened(file: str, sign: str | None = None) -> "Ledger":
+def opened_ledger(file: str, sign: str | None, *, readonly: bool = False) -> "Ledger":
+    """Open a ledger, with a key where one is given.
+
+    Args:
+        file: the ledger's.
+        sign: the file of a private key; None to sign nothing.
+        readonly: to read it alone.
+
+    Raises:
+        PreviewError: one of them cannot be used.
+    """
     from preview import Ledger
     from preview.signing import read_private
 
-    return Ledger(file, readonly=True, key=None if sign is None else read_private(sign))
+    return Ledger(file, readonly=readonly, key=None if sign is None else read_private(sign))
+
+
+def _opened(file: str, sign: str | None = None) -> "Ledger":
+    return opened_ledger(file, sign, readonly=True)
 
 
 def _wanted(opened: "Ledger", what: str) -> "Entry":

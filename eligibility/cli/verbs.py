@@ -4,12 +4,13 @@ Each reads what it is given, asks `eligibility` and `preview`, and gives an `Ans
 nothing itself. What a verb needs is imported in it, so that help loads no database (G3).
 """
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eligibility.cli.ledger import ledger
+from eligibility.cli.ledger import SignOption, opened_ledger
+from eligibility.cli.ledger import ledger as ledger_verbs
 from eligibility.cli.program import DONE, NOTHING, Answer
 from eligibility.cli.trouble import Trouble, usage
 from eligibility.cli.verify import verify
@@ -17,7 +18,7 @@ from eligibility.cli.verify import verify
 if TYPE_CHECKING:
     from eligibility.cli.screen import Screen
     from eligibility.evidence import Schema
-    from preview import Recorder, Snapshot
+    from preview import Ledger, Recorder, Snapshot
 
 TIMEOUT_S = 10.0
 TIMEOUT_S_MAX = 86_400.0
@@ -58,6 +59,10 @@ MemoryOption = Annotated[
         max=MEMORY_MIB_MAX,
         help="Cap of the engine's process, in MiB.",
     ),
+]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option("--ledger", metavar="FILE", help="Keep it in this ledger before it is shown."),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Show long lists whole.")]
 # `run` looks for it itself, since trouble has to be JSON too.
@@ -197,6 +202,8 @@ def run(
     snapshot: SnapshotOption,
     timeout: TimeoutOption = TIMEOUT_S,
     memory: MemoryOption = MEMORY_MIB,
+    ledger: LedgerOption = None,
+    sign: SignOption = None,
     everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> Answer:
@@ -211,9 +218,13 @@ def run(
 
     text = inputs.statement(statement)
     opened = _open(snapshot)
-    with _recorder(opened, timeout, memory) as recorder:
+    with _kept(ledger, sign) as kept, _recorder(opened, timeout, memory, kept) as recorder:
         observation = recorder.capture(text)
-        released = release(observation, observation.preview(), digest=observation.digest)
+        back, digest = observation.preview(), observation.digest
+        if kept is None:
+            released = release(observation, back, digest=digest)
+        else:
+            released = kept.release(digest, back)
         verdicts = classify(text, opened.schema, observation.reading)
         found = Decided(verdicts)
         shown = None if as_json else judged(text, opened.schema, found, recorder)
@@ -239,6 +250,8 @@ def capture(
     snapshot: SnapshotOption,
     timeout: TimeoutOption = TIMEOUT_S,
     memory: MemoryOption = MEMORY_MIB,
+    ledger: LedgerOption = None,
+    sign: SignOption = None,
     everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> Answer:
@@ -251,7 +264,7 @@ def capture(
 
     text = inputs.statement(statement)
     opened = _open(snapshot)
-    with _recorder(opened, timeout, memory) as recorder:
+    with _kept(ledger, sign) as kept, _recorder(opened, timeout, memory, kept) as recorder:
         observation = recorder.capture(text)
 
     def show(screen: "Screen") -> None:
@@ -369,11 +382,20 @@ def _open(folder: str) -> "Snapshot":
 
 
 def _recorder(
-    snapshot: "Snapshot", timeout: float, memory: int
+    snapshot: "Snapshot", timeout: float, memory: int, ledger: "Ledger | None" = None
 ) -> "AbstractContextManager[Recorder]":
     from preview import Recorder
 
-    return Recorder(snapshot, timeout_s=timeout, memory_bytes=memory * 2**20)
+    return Recorder(snapshot, timeout_s=timeout, memory_bytes=memory * 2**20, ledger=ledger)
+
+
+def _kept(file: str | None, sign: str | None) -> "AbstractContextManager[Ledger | None]":
+    """Open the ledger that was asked for, if one was."""
+    if file is None:
+        if sign is not None:
+            raise usage("--sign is for what --ledger keeps")
+        return nullcontext()
+    return opened_ledger(file, sign)
 
 
 # --- teaching -----------------------------------------------------------------------------------
@@ -401,5 +423,5 @@ def reasons(
 
 # --- the ledger and bundles ---------------------------------------------------------------------
 
-app.add_typer(ledger)
+app.add_typer(ledger_verbs)
 app.command()(verify)
