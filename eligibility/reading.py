@@ -220,8 +220,8 @@ def read(statement: str) -> TextReading:
 
 # --- tokens -------------------------------------------------------------------------------------
 
-# Words that the parser tries in two ways, so that its time may double with every one more. Of all
-# but the last two, two words withhold the statement anyway.
+# Words that the parser tries in two ways, so that its time may double with every one more. Of the
+# first four, two words withhold the statement anyway.
 PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
     (frozenset({TokenType.JOIN}), 8, Reason.JOIN),
     (
@@ -234,6 +234,23 @@ PARSED_MAX: tuple[tuple[frozenset[TokenType], int, Reason], ...] = (
     (frozenset(_DIALECT.parser_class.NESTED_TYPE_TOKENS), 10, Reason.TOO_NESTED),
     # Not doubling: each bracket behind a value copies all that stands before it.
     (frozenset({TokenType.L_BRACKET}), 64, Reason.TOO_NESTED),
+    # Nor these: for each, the parser's stack may grow, and it is not ours to say how large it is.
+    (
+        frozenset(
+            {
+                TokenType.NOT,
+                TokenType.DASH,
+                TokenType.TILDE,
+                TokenType.PARAMETER,
+                TokenType.ANY,
+                TokenType.CASE,
+                TokenType.INTERVAL,
+                TokenType.DESCRIBE,
+            }
+        ),
+        200,
+        Reason.TOO_NESTED,
+    ),
 )
 
 
@@ -243,7 +260,8 @@ TOKENS_ALWAYS_PARSED = 2 * min(most for _, most, _ in PARSED_MAX)
 
 def _too_many(tokens: list[Token]) -> Reason | None:
     """Withhold, before it is parsed, what would take the parser too long."""
-    kinds = [token.token_type for token in tokens]
+    # IF has no type of its own; without a bracket it is parsed like CASE.
+    kinds = [TokenType.CASE if token.text.upper() == "IF" else token.token_type for token in tokens]
     for words, most, reason in PARSED_MAX:
         if sum(kind in words for kind in kinds) > most:
             return reason
