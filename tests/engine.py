@@ -25,7 +25,7 @@ _TABLES = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT interna
 
 
 class Engine:
-    """An in-memory database whose catalog is `snapshot`; nothing in it is sealed or refused.
+    """A database whose catalog is `snapshot`; nothing in it is sealed or refused.
 
     Attributes:
         connection: to the database.
@@ -33,10 +33,10 @@ class Engine:
         schema: the same as a schema.
     """
 
-    def __init__(self, setup: Iterable[str]) -> None:
-        """Make the database with SQL, session state included."""
+    def __init__(self, setup: Iterable[str], database: str | Path = ":memory:") -> None:
+        """Make the database with SQL, session state included, in memory or in a file."""
         self.connection = duckdb.connect()
-        self.connection.execute(f"ATTACH ':memory:' AS {CATALOG}; USE {CATALOG}")
+        self.connection.execute(f"ATTACH '{database}' AS {CATALOG}; USE {CATALOG}")
         for statement in setup:
             self.connection.execute(statement)
         self.pins = self._pins()

@@ -6,6 +6,9 @@ python -m tests.tools.pages --check  says which are stale, and fails if one is
 `docs/reasons.md`                every code, its smallest case, its twin and the edit between
 `docs/cli.md`                    the help of every verb, below what is written by hand
 `eligibility/cli/examples.json`  the same examples, for `eligibility reasons CODE`
+`docs/schemas/*.json`            the JSON Schemas of what crosses a file or a process
+`docs/coverage.md`               what is refused, and why; the statements that are not the project's
+                                 own are counted where they are there, and else left as they stand
 """
 
 import argparse
@@ -33,6 +36,7 @@ from eligibility.evidence import Verdicts
 from eligibility.reasons import Reason
 from tests.corpus import TABLES, Case, cases, decided_lines, unescaped
 from tests.engine import Engine
+from tests.tools import coverage, schemas
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "eligibility" / "cli" / "examples.json"
@@ -240,25 +244,45 @@ def help_of(verb: str) -> str:
     return shown.getvalue()
 
 
-PAGES = {EXAMPLES: examples_json, REASONS: reasons_page, CLI: cli_page}
+PAGES = {
+    EXAMPLES: examples_json,
+    REASONS: reasons_page,
+    CLI: cli_page,
+    coverage.PAGE: coverage.page,
+}
+
+
+@cache
+def written() -> dict[Path, str]:
+    """Give the text of every file."""
+    return {path: make() for path, make in PAGES.items()} | schemas.pages()
 
 
 def stale() -> list[Path]:
-    """Give the files that are not what would be written."""
-    return [path for path, make in PAGES.items() if not path.exists() or path.read_text() != make()]
+    """Give the files that are not what would be written, and those that nothing writes any more."""
+    old = [
+        path for path, text in written().items() if not path.exists() or path.read_text() != text
+    ]
+    return old + sorted(set(schemas.FOLDER.glob("*")) - written().keys())
 
 
 def main(arguments: list[str]) -> int:
     """Write the files anew, or say which are stale."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.pages")
     parser.add_argument("--check", action="store_true")
+    check = parser.parse_args(arguments).check
     old = stale()
-    if parser.parse_args(arguments).check:
+    if not coverage.is_there():
+        print(f"{coverage.kept_count()} statements of docs/coverage.md are not there to be counted")  # noqa: T201
+    if check:
         for path in old:
             print(f"{path.relative_to(ROOT)} is stale: run python -m tests.tools.pages")  # noqa: T201
         return 1 if old else 0
     for path in old:
-        path.write_text(PAGES[path]())
+        if path in written():
+            path.write_text(written()[path])
+        else:
+            path.unlink()
     return 0
 
 

@@ -1,29 +1,63 @@
-"""Write the JSON schemas of what leaves the program: `python -m tests.tools.schemas`."""
+"""The JSON Schemas of what crosses a file or a process: `docs/schemas`, one document each.
+
+python -m tests.tools.pages  writes them with the other pages
+
+A schema says less than the model: that paths differ, that JSON has no key twice, or what a digest
+is made from, only the model knows.
+"""
 
 import json
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from eligibility.bundle import Envelope, Statement
-from eligibility.shape import Model
+from eligibility.evidence import (
+    CLAIMS_MAX,
+    Claim,
+    EngineReading,
+    Fact,
+    Observation,
+    Release,
+    ReturnedPreview,
+    Schema,
+    Verdicts,
+)
+from eligibility.manifest import Manifest
+from eligibility.record import Entry, ObservationRecord, ReleaseRecord
+from eligibility.shape import Shape
 from eligibility.verification import Verification
 
-FOLDER = Path(__file__).parent.parent.parent / "docs" / "schemas"
-MODELS: dict[str, type[Model]] = {
+FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DOCUMENTS: dict[str, Any] = {
+    "schema": Schema,
+    "manifest": Manifest,
+    "shape": Shape,
+    "engine-reading": EngineReading,
+    "verdicts": Verdicts,
+    "observation": Observation,
+    "returned-preview": ReturnedPreview,
+    "claims": Annotated[tuple[Claim, ...], Field(max_length=CLAIMS_MAX)],
+    "fact": Fact,
+    "release": Release,
+    "ledger-entry": Entry,
+    "observation-record": ObservationRecord,
+    "release-record": ReleaseRecord,
     "bundle-envelope": Envelope,
     "bundle-statement": Statement,
     "verification": Verification,
 }
 
 
+def schema(name: str) -> dict[str, Any]:
+    """Give the JSON Schema of one document."""
+    return {"$schema": DIALECT, **TypeAdapter(DOCUMENTS[name]).json_schema()}
+
+
 def pages() -> dict[Path, str]:
     """Give every schema's file and text."""
     return {
-        FOLDER / f"{name}.json": json.dumps(model.model_json_schema(), indent=2) + "\n"
-        for name, model in MODELS.items()
+        FOLDER / f"{name}.json": json.dumps(schema(name), indent=2) + "\n" for name in DOCUMENTS
     }
-
-
-if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    for path, text in pages().items():
-        path.write_text(text)
