@@ -169,3 +169,8 @@ SELECT CAST(i AS INTEGER) FROM scalars;
 -- One edit away: read under a collation.
 SELECT tx COLLATE NOCASE FROM scalars;
 --> #1  withheld collation
+
+-- One edit away: a type that is nested 11 deep is not even parsed.
+SELECT CAST(i AS STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a STRUCT(a INTEGER)))))))))))) FROM scalars;
+--> withheld too-nested
+--> run failed

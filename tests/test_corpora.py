@@ -70,7 +70,6 @@ def recorded(pinned: Pinned) -> dict[str, tuple[Observation, Release]]:
 # Codes whose smallest case is too large to read, or is about what comes back from outside.
 ELSEWHERE = {
     Reason.STATEMENT_TOO_LONG: ("test_statement.py", "test_the_limit_is_in_bytes"),
-    Reason.TOO_NESTED: ("test_classify.py", "test_what_no_stack_can_hold_is_too_nested"),
     Reason.OBSERVATION_MALFORMED: ("test_release.py", "OBSERVATION_MALFORMED"),
     Reason.DIGEST_MISMATCH: ("test_release.py", "DIGEST_MISMATCH"),
     Reason.ORIGIN_MISMATCH: ("test_release.py", "ORIGIN_MISMATCH"),
