@@ -25,7 +25,7 @@ demo: $(INSTALLED) ## classify, record and release statements over 336,776 real 
 	@$(BIN) examples/demo.py
 
 test: $(INSTALLED) ## run the tests, with branch coverage of the decision
-	@$(BIN) -m pytest --cov --cov-report=
+	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet --cov --cov-report=
 	@$(BIN) -m coverage report --omit='eligibility/cli/*' --fail-under=100
 	@$(BIN) -m coverage report --include='eligibility/cli/*' --fail-under=90
 
@@ -47,8 +47,8 @@ pages: $(INSTALLED) ## write the generated pages anew
 bench: $(INSTALLED) ## measure; results go to the terminal
 	@$(BIN) -m benchmarks
 
-fuzz: $(INSTALLED) ## search for a wrong label until stopped or SECONDS=n are over
-	@$(BIN) -m benchmarks.fuzz $(SECONDS)
+fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
+	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
 
 kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)
