@@ -177,7 +177,7 @@ def find(
     """
     chosen = random.Random(seed)  # noqa: S311  it has to be reproducible
     draw = chosen.random
-    words = corpus_words()
+    words = [] if calm else corpus_words()
     writers = {
         key: Writer(trial.tables, lambda n: int(draw() * n), words, calm=calm)
         for key, trial in trials.items()
