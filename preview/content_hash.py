@@ -29,8 +29,8 @@ from duckdb.sqltypes import DuckDBPyType
 from eligibility.evidence import fold
 
 CONTENT_FORMAT = b"eligibility-content/1"
-SLICE_ROWS = 20_480
-READ_ROWS = 6 * SLICE_ROWS  # one row group of the database file
+SLICE_ROWS = 4_096
+READ_ROWS = 30 * SLICE_ROWS  # one row group of the database file
 READ_BYTES_MAX = 64 * 1024 * 1024
 PROGRESS_SECONDS = 0.1
 ARROW_SETTINGS: dict[str, Any] = {
