@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from benchmarks.kill import observation
@@ -28,8 +29,8 @@ WRITERS = 8
 EACH = 40
 ROUNDS = 12
 SMALL, LARGE = 1_000, 100_000
-APPENDED = 200
-LOOKED_UP = 2_000
+APPENDED = 100
+LOOKED_UP = 1_000
 
 
 def main() -> None:
@@ -137,11 +138,38 @@ def _append(path: Path, made: list[Observation], _: list[bytes]) -> None:
 # --- growth and verification ----------------------------------------------------------------------
 
 
+@cache
+def _recorded() -> Observation:
+    """Record an observation of the size of an everyday one."""
+    import pyarrow as pa
+
+    import preview
+
+    numbers = list(range(1_000))
+    columns = {f"column_{each}": numbers for each in range(12)}
+    names = ", ".join([*columns][:4])
+    with tempfile.TemporaryDirectory() as folder:
+        snapshot = preview.pin({"t": pa.table(columns)}, into=Path(folder) / "snapshot")
+        with preview.Recorder(snapshot) as recorder:
+            return recorder.capture(f"SELECT {names} FROM t ORDER BY column_0 LIMIT 20")
+
+
+def _observation(number: int) -> Observation:
+    """Give that observation as if captured at another time for every number."""
+    day, second = divmod(number, 86_400)
+    when = f"2026-01-01T00:00:00.{day:06}Z".replace(
+        "00:00:00", f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    )
+    fields = dict(_recorded()) | {"captured_at": when}
+    return Observation.sealed(**{k: v for k, v in fields.items() if k not in ("format", "digest")})
+
+
 def growth(folder: Path) -> None:
     """Compare a ledger of 100,000 entries with one of 1,000, and verify the large one."""
     small, large = folder / "small", folder / "large"
     for path, count in ((small, SMALL), (large, LARGE)):
         _fill(path, count)
+    print(f"a record is {len(_payload(_observation(0))):,} bytes")
     for name, measured in (("append", _appending), ("look-up", _looking_up)):
         rounds = [(measured(small, SMALL, at), measured(large, LARGE, at)) for at in range(6)]
         few, many = (statistics.median(found) for found in zip(*rounds, strict=True))
@@ -157,13 +185,11 @@ def _fill(path: Path, count: int, first: int = 0) -> None:
     with Ledger(path) as ledger:
         ledger._db.execute("PRAGMA synchronous=OFF")  # only to be quick: nothing is measured here
         for number in range(count):
-            ledger.record(observation(first + number, rows=50))
+            ledger.record(_observation(first + number))
 
 
 def _appending(path: Path, count: int, number: int) -> float:
-    made = [
-        observation(1_000_000 * (number + 1) + count + each, rows=50) for each in range(APPENDED)
-    ]
+    made = [_observation(1_000_000 * (number + 1) + count + each) for each in range(APPENDED)]
     with Ledger(path) as ledger:
         ledger.record(made[0])
         taken = []
@@ -176,8 +202,7 @@ def _appending(path: Path, count: int, number: int) -> float:
 
 def _looking_up(path: Path, count: int, number: int) -> float:
     digests = [
-        observation((number * 7919 + each * 104_729) % count, rows=50).digest
-        for each in range(LOOKED_UP)
+        _observation((number * 7919 + each * 104_729) % count).digest for each in range(LOOKED_UP)
     ]
     with Ledger(path) as ledger:
         started = time.perf_counter()
@@ -212,7 +237,7 @@ def _signed(folder: Path) -> None:
     with Ledger(folder / "signed", key=key) as ledger:
         ledger._db.execute("PRAGMA synchronous=OFF")  # only to be quick: nothing is measured here
         for number in range(2_000):
-            ledger.record(observation(number, rows=50))
+            ledger.record(_observation(number))
         started = time.perf_counter()
         found = audit(ledger, keys=[key.public])
         taken = time.perf_counter() - started

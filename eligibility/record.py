@@ -9,7 +9,6 @@ Invariants
 """
 
 import hashlib
-import re
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -40,12 +39,8 @@ Ed25519Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 
 # What stands before the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo.
 _ED25519_DER = bytes.fromhex("302a300506032b6570032100")
-_HEADER = re.compile(
-    rf'{{"format":"{ENTRY_FORMAT}","kind":"(?:snapshot|observation|release)",'
-    r'"ledger":"[0-9a-f]{64}","payload_sha256":"[0-9a-f]{64}","previous":"[0-9a-f]{64}",'
-    r'"sequence":[1-9][0-9]*,"subject":"[0-9a-f]{64}",'
-    r'"time":"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"}'
-)
+# Of names and texts: as many as there are where no text holds one of its own.
+_QUOTES = 30
 
 
 class EntrySignature(Model):
@@ -175,16 +170,17 @@ def entry_hash(
         previous: hash of the entry before.
 
     Returns:
-        64 hexadecimal digits; None where a part is not of its form.
+        64 hexadecimal digits; None where a text holds a quotation mark, so that two entries with
+        different parts never have one hash.
     """
-    # Names in order, no spaces: the canonical form, which is written and checked in one go since
-    # a whole ledger is checked at the speed of this line.
+    # Names in order, no spaces: the canonical form, spelled out since a whole ledger is checked at
+    # the speed of these lines.
     text = (
         f'{{"format":"{ENTRY_FORMAT}","kind":"{kind}","ledger":"{ledger}",'
         f'"payload_sha256":"{payload_sha256}","previous":"{previous}",'
         f'"sequence":{sequence},"subject":"{subject}","time":"{time}"}}'
     )
-    if _HEADER.fullmatch(text) is None:
+    if text.count('"') != _QUOTES:
         return None
     return hashlib.sha256(text.encode()).hexdigest()
 
