@@ -156,8 +156,19 @@ def _verdict(
 ) -> Verdict:
     if found:
         return _withheld(position, name, in_order(found))
-    label = _label(derivation, table)
-    return Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
+    # A star shows every column in its own place: there a verdict is made once a table.
+    in_place = (
+        isinstance(derivation, DirectColumn)
+        and position < len(table.columns)
+        and name == derivation.column == table.columns[position].name
+    )
+    made: Verdict | None = table.derived.get(position) if in_place else None
+    if made is None:
+        label = _label(derivation, table)
+        made = Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
+        if in_place:
+            table.derived[position] = made
+    return made
 
 
 def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
