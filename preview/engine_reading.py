@@ -118,7 +118,7 @@ def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> Pla
         types = _types(plans[0])
         shape = _shape(plans[0], pins)
     except _Unreadable as unreadable:
-        reasons = _found_in(plans[0] if plans else None) or (unreadable.reason,)
+        reasons = _found_in(plans) or (unreadable.reason,)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
         reasons = (Reason.PLAN_UNREADABLE,)
     reading = EngineReading(shape=shape, reasons=reasons, plan_sha256=digest)
@@ -137,6 +137,13 @@ def parse_plan(text: str) -> Node | None:
 def _need(condition: bool, reason: Reason = Reason.PLAN_UNREADABLE) -> None:
     if not condition:
         raise _Unreadable(reason)
+
+
+def _natural(number: object) -> int:
+    """Give a whole number that is not negative; in JSON, true is none."""
+    if type(number) is not int or number < 0:
+        raise _Unreadable(Reason.PLAN_UNREADABLE)
+    return number
 
 
 def _walk(node: Any) -> Iterator[Node]:
@@ -203,10 +210,10 @@ _NODES: dict[str, Reason] = {
 }
 
 
-def _found_in(plan: object) -> tuple[Reason, ...]:
+def _found_in(plans: object) -> tuple[Reason, ...]:
     """Name the plan nodes that withhold the whole statement."""
     found = set()
-    for node in _walk(plan):
+    for node in _walk(plans):
         kind = node.get("type")
         if isinstance(kind, str) and kind in _NODES:
             found.add(_NODES[kind])
@@ -304,8 +311,9 @@ def _limit(bound: Node) -> int | None:
     if bound["type"] == "UNSET":
         return None
     _need(bound["type"] == "CONSTANT_VALUE", Reason.LIMIT_NOT_A_NUMBER)
-    _need(0 <= bound["constant_integer"] <= COUNT_MAX, Reason.LIMIT_NOT_A_NUMBER)
-    return int(bound["constant_integer"])
+    count = _natural(bound["constant_integer"])
+    _need(count <= COUNT_MAX, Reason.LIMIT_NOT_A_NUMBER)
+    return count
 
 
 def _scan(node: Node, pins: tuple[Pin, ...]) -> tuple[tuple[str, str], list[_Column]]:
@@ -327,7 +335,7 @@ def _scan(node: Node, pins: tuple[Pin, ...]) -> tuple[tuple[str, str], list[_Col
     columns: list[_Column] = []
     for place in node["column_indexes"]:
         _need(place["child_indexes"] == [] and place["index_type"] == "FULL_READ")
-        index = place["index"]
+        index = _natural(place["index"])
         if index < len(names):
             columns.append(_Native(names[index], types[index]))
         else:
@@ -343,7 +351,7 @@ def _at(expression: Node, columns: list[_Column]) -> _Column | None:
     """Follow a plain reference to a column of the node below; None for anything else."""
     if expression["expression_class"] != "BOUND_REF":
         return None
-    return columns[expression["index"]]
+    return columns[_natural(expression["index"])]
 
 
 def _output(expression: Node, columns: list[_Column]) -> _Column:
@@ -392,6 +400,7 @@ def _aggregate(expression: Node, columns: list[_Column]) -> Aggregate | Other:
         or expression["filter"] is not None
         or expression["order_bys"] is not None
         or expression["state_export"] != "NONE"
+        or expression["named_arguments"] != []
     ):
         return Other(reason=Reason.AGGREGATE_MODIFIED)
     path, children = expression["qname"]["path"], expression["children"]
@@ -506,8 +515,11 @@ def _condition(expression: Node, columns: list[_Column]) -> Predicate:
                 return Truth(column=column.name)
             return _NOT_STATABLE
         case "BOUND_FUNCTION" if kind in _OPERATORS and len(children) == 2:
-            return _comparison(children[0], _OPERATORS[kind], children[1], columns)
+            operator = _OPERATORS[kind]
+            _need(expression["qname"]["path"] == ["!=" if operator == "<>" else operator])
+            return _comparison(children[0], operator, children[1], columns)
         case "BOUND_FUNCTION" if kind == "COMPARE_BETWEEN" and len(children) == 3:
+            _need(expression["qname"]["path"] == ["__between"])
             bounds = expression["function_data"]
             low: Operator = ">=" if bounds["lower_inclusive"] else ">"
             high: Operator = "<=" if bounds["upper_inclusive"] else "<"
