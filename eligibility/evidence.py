@@ -183,28 +183,26 @@ class Schema(Model):
             )
         return cls(tables=tuple(made))
 
-    def find(self, parts: tuple[str, ...]) -> tuple[Table, ...]:
-        """Find the tables that a written name may stand for (contract 2, Source).
+    def find(self, parts: tuple[str, ...]) -> Table | None:
+        """Find the table that a written name stands for (contract 2, Source).
 
         Args:
             parts: one to three name parts as written, the table last.
 
         Returns:
-            Every table of which `parts` is a suffix of (catalog, schema, table); one part means
-            schema `main` only.
+            The table of which `parts` is a suffix of (catalog, schema, table), one part meaning
+            schema `main` only; None for none. Paths differ, so there are never several.
         """
-        return self._suffixes.get(tuple([fold(part) for part in parts]), ())
+        return self._suffixes.get(tuple([fold(part) for part in parts]))
 
     @cached_property
-    def _suffixes(self) -> dict[tuple[str, ...], tuple[Table, ...]]:
-        found: dict[tuple[str, ...], tuple[Table, ...]] = {}
+    def _suffixes(self) -> dict[tuple[str, ...], Table]:
+        found: dict[tuple[str, ...], Table] = {}
         for table in self.tables:
             schema, name = fold(table.path[0]), fold(table.path[1])
-            suffixes = [(schema, name), (CATALOG, schema, name)]
+            found[schema, name] = found[CATALOG, schema, name] = table
             if schema == "main":
-                suffixes.append((name,))
-            for suffix in suffixes:
-                found[suffix] = (*found.get(suffix, ()), table)
+                found[(name,)] = table
         return found
 
     @cached_property

@@ -76,7 +76,6 @@ class Reason(StrEnum):
     LIMIT_NOT_A_NUMBER = "limit-not-a-number", "LIMIT or OFFSET is not a plain whole number."
     CONSTRUCT_UNKNOWN = "construct-unknown", "The statement holds something that is not listed."
     TABLE_UNKNOWN = "table-unknown", "The table is not one of the pinned tables."
-    TABLE_AMBIGUOUS = "table-ambiguous", "The table's name stands for several pinned tables."
 
     # What the engine said of it.
     TOO_MANY_COLUMNS = "too-many-columns", "The result has more than 1,000 columns."

@@ -86,13 +86,10 @@ def decide(
     Returns:
         The decision.
     """
-    found = schema.find(reading.source) if reading.source else ()
-    table = found[0] if len(found) == 1 else None
+    table = schema.find(reading.source) if reading.source else None
     reasons = set(reading.reasons)
-    if reading.source and not found:
+    if reading.source and table is None:
         reasons.add(Reason.TABLE_UNKNOWN)
-    if len(found) > 1:
-        reasons.add(Reason.TABLE_AMBIGUOUS)
     if isinstance(engine, Reason):
         reasons.add(engine)
     shape = None if table is None else _resolve(reading, table)

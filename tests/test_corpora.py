@@ -79,6 +79,7 @@ ELSEWHERE = {
     Reason.CLAIM_UNKNOWN: ("test_release.py", "CLAIM_UNKNOWN"),
     Reason.CLAIM_DIFFERS: ("test_release.py", "CLAIM_DIFFERS"),
     Reason.NO_CLAIMS: ("test_release.py", "NO_CLAIMS"),
+    Reason.TOO_MANY_COLUMNS: ("test_sealed.py", "TOO_MANY_COLUMNS"),
 }
 
 

@@ -290,12 +290,12 @@ def test_the_engine_folds_the_same_letters():
 def test_find_takes_a_suffix_of_one_path():
     made = Schema.of({"t": {"a": "DATE"}, ("s", "t"): {"a": "DATE"}, ("main", "s"): {"a": "DATE"}})
     main, other, named_s = made.tables
-    assert made.find(("t",)) == (main,)
-    assert made.find(("T",)) == (main,)
-    assert made.find(("main", "t")) == (main,)
-    assert made.find(("snapshot", "main", "t")) == (main,)
-    assert made.find(("s", "t")) == made.find(("Snapshot", "S", "T")) == (other,)
-    assert made.find(("s",)) == (named_s,)
+    assert made.find(("t",)) == main
+    assert made.find(("T",)) == main
+    assert made.find(("main", "t")) == main
+    assert made.find(("snapshot", "main", "t")) == main
+    assert made.find(("s", "t")) == made.find(("Snapshot", "S", "T")) == other
+    assert made.find(("s",)) == named_s
     for parts in (
         (),
         ("u",),
@@ -304,7 +304,7 @@ def test_find_takes_a_suffix_of_one_path():
         ("x", "main", "t"),
         ("a", "b", "c", "d"),
     ):
-        assert made.find(parts) == ()
+        assert made.find(parts) is None
     assert not made.name_is_unique(("main", "t"))
     assert not made.name_is_unique(("s", "T"))
     assert made.name_is_unique(("main", "s"))

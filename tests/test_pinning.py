@@ -148,7 +148,9 @@ def test_the_order_of_tables_is_no_part_of_the_id(tmp_path):
     other = preview.pin({("s", "b"): b, ("main", "a"): a}, into=tmp_path / "other")
     assert one.id == other.id
     assert [pin.path for pin in one.pins] == [("main", "a"), ("s", "b")]
-    assert one.schema.find(("s", "b"))[0].columns == one.pins[1].columns
+    found = one.schema.find(("s", "b"))
+    assert found is not None
+    assert found.columns == one.pins[1].columns
 
 
 # --- what is pinned -----------------------------------------------------------------------------

@@ -384,5 +384,4 @@ _PLACES: dict[Reason, _Finder] = {
     Reason.GROUP_KEY_TYPE: _clause("GROUP"),
     Reason.LIMIT_NOT_A_NUMBER: _clause("LIMIT", "OFFSET", "FETCH"),
     Reason.TABLE_UNKNOWN: _source,
-    Reason.TABLE_AMBIGUOUS: _source,
 }

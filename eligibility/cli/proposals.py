@@ -61,8 +61,7 @@ class Case:
 
     def table(self) -> Table | None:
         """The table that the statement reads, where it is known."""
-        found = self.schema.find(tuple(_source_names(self.layout)))
-        return found[0] if len(found) == 1 else None
+        return self.schema.find(tuple(_source_names(self.layout)))
 
 
 def proposals(case: Case, reasons: tuple[Reason, ...]) -> Iterator[Hint]:
@@ -444,5 +443,4 @@ _PROPOSERS: dict[Reason, Callable[[Case], Iterator[Hint]]] = {
     Reason.GROUPING_SETS: _one_set_of_keys,
     Reason.LIMIT_NOT_A_NUMBER: _whole_number,
     Reason.TABLE_UNKNOWN: _other_table,
-    Reason.TABLE_AMBIGUOUS: _other_table,
 }
