@@ -106,7 +106,8 @@ class Worker:
                 key: Writer(trial.tables, lambda n: int(draw() * n), words)
                 for key, trial in trials.items()
             }
-            while time.monotonic() < until:
+            parent = os.getppid()
+            while time.monotonic() < until and os.getppid() == parent:
                 key = MIX[int(draw() * len(MIX))]
                 statement = writers[key].statement()
                 name = hashlib.blake2b(f"{key}{statement}".encode(errors="replace"), digest_size=8)
@@ -311,6 +312,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="keep the counts for the page")
     parser.add_argument("--report", type=Path, help="write the whole report here")
     given = parser.parse_args(arguments)
+    # Also where it was started in the background: what was counted is reported.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
     with TemporaryDirectory() as folder:
         report = Campaign(Path(folder), given.workers, given.seed).run(
             given.seconds, given.statements
