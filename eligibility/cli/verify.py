@@ -148,6 +148,15 @@ def _is_address(path: str) -> bool:
     return "://" in path or path.startswith(("//", "\\\\", "file:"))
 
 
+def _engine_version() -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("duckdb")
+    except PackageNotFoundError:
+        return None
+
+
 class _Executor:
     """Executes the statement of an observation again, over the snapshot that the user names."""
 
@@ -169,13 +178,9 @@ class _Executor:
             self._recorder.close()
 
     def __call__(self, observation: "Observation", statement: str) -> "Observation | Code":
-        try:
-            import duckdb
+        from preview import PreviewError, StatementFailed, StatementRefused
 
-            from preview import PreviewError, StatementFailed, StatementRefused
-        except ImportError:
-            return Code.ENGINE_ABSENT
-        if (observation.engine.name, observation.engine.version) != ("duckdb", duckdb.__version__):
+        if (observation.engine.name, observation.engine.version) != ("duckdb", _engine_version()):
             return Code.ENGINE_ABSENT
         try:
             if self._recorder is None:
