@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import preview
-from benchmarks.flip import not_failed
+from benchmarks.flip import changed, not_failed
 from eligibility.bundle import BUNDLE_BYTES_MAX, verify
 from eligibility.cli.program import run
 from eligibility.cli.verbs import app
@@ -180,6 +180,14 @@ def test_a_changed_byte_fails(world: World, signed: bool):
     places = {*range(0, len(bundle), 61), *range(len(bundle) - 260, len(bundle)), *range(20)}
     assert len(places) > 300
     assert not_failed(bundle, sorted(places)) == []
+
+
+def test_a_changed_byte_ends_the_program_with_2(world: World, tmp_path: Path):
+    bundle, path = world.bundle(signed=True), tmp_path / "bundle.json"
+    for place in range(0, len(bundle), len(bundle) // 12):
+        for each in changed(bundle, place):
+            path.write_bytes(each)
+            assert run(app, ["verify", str(path)]) == 2
 
 
 def put(*path: str | int, value: Any) -> Callable[[Tree], None]:
