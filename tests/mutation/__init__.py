@@ -1,0 +1,1 @@
+"""Changed copies of the decision, and the tests that tell them from it."""
