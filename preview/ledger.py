@@ -140,18 +140,15 @@ class Ledger:
         found = self._path.stat()
         self._identity = (found.st_dev, found.st_ino)
         if not self._readonly:
-            db = connect(self._path, "rw", self._busy_s)
-            for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"):
-                db.execute(f"PRAGMA {setting}")
-            return db
+            return connect(self._path, "rw", self._busy_s)
         db = connect(self._path, "ro", self._busy_s)
         try:
             db.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.OperationalError:
+            db.close()
             # A read-only folder: there can be no log beside the file, and nobody writes it.
             if Path(f"{self._path}-wal").exists():
                 raise
-            db.close()
             db = connect(self._path, "ro&immutable=1", self._busy_s)
         return db
 

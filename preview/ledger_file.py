@@ -73,8 +73,15 @@ def connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    db.execute("PRAGMA trusted_schema=OFF")
-    db.execute("PRAGMA cell_size_check=ON")
+    settings = ["trusted_schema=OFF", "cell_size_check=ON"]
+    if mode == "rw":
+        settings += ["synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"]
+    try:
+        for setting in settings:
+            db.execute(f"PRAGMA {setting}")
+    except sqlite3.Error:
+        db.close()
+        raise
     return db
 
 

@@ -531,12 +531,17 @@ def test_only_its_owner_can_read_a_new_ledger(path: Path):
 # --- many at once, and killed -------------------------------------------------------------------
 
 
+# Newer interpreters warn of a fork beside threads; the children here touch none of theirs.
+FORKS = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
 def _append(path: Path, writer: int, count: int) -> None:
     with preview.Ledger(path, busy_s=60) as ledger:
         for number in range(count):
             ledger.record(observation(writer * 1000 + number))
 
 
+@FORKS
 def test_many_processes_append_at_once(path: Path):
     """They also make the ledger at once."""
     context = multiprocessing.get_context("fork")
@@ -567,6 +572,7 @@ def test_many_threads_append_at_once(path: Path):
         assert audit(ledger).whole
 
 
+@FORKS
 def test_a_forked_process_has_a_connection_of_its_own(path: Path):
     with preview.Ledger(path) as ledger:
         ledger.record(observation(1))
@@ -582,6 +588,7 @@ def test_a_forked_process_has_a_connection_of_its_own(path: Path):
         assert audit(ledger).entries == 3
 
 
+@FORKS
 def test_no_acknowledged_observation_is_lost_when_the_writer_is_killed(tmp_path: Path):
     told = kills(20, tmp_path, seed=1)
     assert (told["kills"], told["lost"], told["broken"]) == (20, 0, 0)
