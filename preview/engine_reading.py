@@ -378,7 +378,8 @@ _AGGREGATES: dict[str, Calculation] = {
 def _aggregation(node: Node, columns: list[_Column]) -> tuple[tuple[GroupKey, ...], list[_Column]]:
     keys = [_at(expression, columns) for expression in node["groups"]]
     whole = [list(range(len(keys)))] if keys else []
-    _need(node["grouping_sets"] == whole, Reason.GROUPING_SETS)
+    # For a key that GROUP BY ALL takes from HAVING alone, no set is listed; it groups all the same.
+    _need(node["grouping_sets"] in (whole, []), Reason.GROUPING_SETS)
     groups: list[GroupKey] = []
     above: list[_Column] = []
     for key in keys:
