@@ -378,7 +378,6 @@ _AGGREGATES: dict[str, Calculation] = {
 def _aggregation(node: Node, columns: list[_Column]) -> tuple[tuple[GroupKey, ...], list[_Column]]:
     keys = [_at(expression, columns) for expression in node["groups"]]
     whole = [list(range(len(keys)))] if keys else []
-    # For a key that GROUP BY ALL takes from HAVING alone, no set is listed; it groups all the same.
     _need(node["grouping_sets"] in (whole, []), Reason.GROUPING_SETS)
     groups: list[GroupKey] = []
     above: list[_Column] = []
@@ -391,6 +390,9 @@ def _aggregation(node: Node, columns: list[_Column]) -> tuple[tuple[GroupKey, ..
             above.append(Other(reason=Reason.EXPRESSION))
     above.extend(_aggregate(expression, columns) for expression in node["expressions"])
     above.extend(Other(reason=Reason.FUNCTION) for _ in node["grouping_functions"])
+    if node["grouping_sets"] != whole:
+        # A key that GROUP BY ALL takes from HAVING alone: no set is listed, it groups all the same.
+        groups.append(Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN))
     return tuple(dict.fromkeys(groups)), above
 
 
