@@ -184,6 +184,7 @@ class Worker:
         with self._out.with_suffix(".digests").open("ab") as file:
             self._new.tofile(file)
         self._new = array("Q")
+        self._counts["seconds of a core"] = round(time.process_time())
         # A lone surrogate is written escaped: JSON text here is ASCII.
         document = json.dumps({"counts": self._counts, "examples": self._examples})
         part = self._out.with_suffix(".part")

@@ -44,6 +44,7 @@ ends of ranges, values that would round, ties, look-alike letters, and names suc
 | different statements | {distinct:,} |
 | seconds, on {workers} processes | {seconds:,} |
 | statements a second | {per_second:,} |
+| seconds of a core that the processes had | {core:,} |
 | eligible in part, by the text alone | {eligible:,} |
 | of the rest, executed all the same | {sampled:,} |
 | executed and released | {executed:,} |
@@ -101,6 +102,7 @@ def page() -> str:
         **{key: kept[key] for key in ("distinct", "seconds", "workers", "per_second", "facts")},
         faults=kept["faults"],
         seed=kept["seed"],
+        core=counts("seconds of a core", 0),
         stuck=_campaign.STUCK_S,
         eligible=counts("eligible by the text", 0),
         sampled=counts("sampled of the rest", 0),
