@@ -29,8 +29,9 @@ WRITERS = 8
 EACH = 40
 ROUNDS = 12
 SMALL, LARGE = 1_000, 100_000
-APPENDED = 100
-LOOKED_UP = 1_000
+APPENDED = 40
+GROWTH_ROUNDS = 20
+LOOKED_UP = 200
 
 
 def main() -> None:
@@ -169,10 +170,14 @@ def growth(folder: Path) -> None:
     small, large = folder / "small", folder / "large"
     for path, count in ((small, SMALL), (large, LARGE)):
         _fill(path, count)
+    os.sync()  # what was only written must not slow down what is measured
     print(f"a record is {len(_payload(_observation(0))):,} bytes")
     for name, measured in (("append", _appending), ("look-up", _looking_up)):
-        rounds = [(measured(small, SMALL, at), measured(large, LARGE, at)) for at in range(6)]
-        few, many = (statistics.median(found) for found in zip(*rounds, strict=True))
+        taken: dict[int, list[float]] = {SMALL: [], LARGE: []}
+        for at in range(GROWTH_ROUNDS):
+            for path, count in sorted([(small, SMALL), (large, LARGE)], reverse=at % 2 == 1):
+                taken[count] += measured(path, count, at)
+        few, many = statistics.median(taken[SMALL]), statistics.median(taken[LARGE])
         print(
             f"{name}: {few * 1e6:,.0f} µs at {SMALL:,} entries, {many * 1e6:,.0f} µs at "
             f"{LARGE:,}: {many / few:.2f} times"
@@ -188,7 +193,7 @@ def _fill(path: Path, count: int, first: int = 0) -> None:
             ledger.record(_observation(first + number))
 
 
-def _appending(path: Path, count: int, number: int) -> float:
+def _appending(path: Path, count: int, number: int) -> list[float]:
     made = [_observation(1_000_000 * (number + 1) + count + each) for each in range(APPENDED)]
     with Ledger(path) as ledger:
         ledger.record(made[0])
@@ -197,10 +202,10 @@ def _appending(path: Path, count: int, number: int) -> float:
             started = time.perf_counter()
             ledger.record(each)
             taken.append(time.perf_counter() - started)
-    return statistics.median(taken)
+    return taken
 
 
-def _looking_up(path: Path, count: int, number: int) -> float:
+def _looking_up(path: Path, count: int, number: int) -> list[float]:
     digests = [
         _observation((number * 7919 + each * 104_729) % count).digest for each in range(LOOKED_UP)
     ]
@@ -208,7 +213,7 @@ def _looking_up(path: Path, count: int, number: int) -> float:
         started = time.perf_counter()
         for digest in digests:
             ledger.stored(digest)
-        return (time.perf_counter() - started) / LOOKED_UP
+        return [(time.perf_counter() - started) / LOOKED_UP]
 
 
 def _verifying(path: Path) -> None:
