@@ -499,6 +499,10 @@ def test_what_the_parser_raises_is_no_reading(monkeypatch):
     assert read("SELECT a FROM t").reasons == (Reason.NOT_SQL,)
 
 
-def test_the_end_of_the_stack_is_for_the_caller():
+def test_the_end_of_the_stack_is_for_the_caller(monkeypatch):
+    def deep(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(type(reading._DIALECT), "parser", deep)
     with pytest.raises(RecursionError):
-        read("SELECT " + "NOT " * 3000 + "a FROM t")
+        read("SELECT a FROM t")

@@ -123,7 +123,7 @@ def test_an_odd_character_hides_no_bracket():
 
 
 def test_only_characters_that_both_tokenizers_read_alike_pass_outside_quotes():
-    for code in range(sys.maxunicode + 1):
+    for code in (*range(0x3400), *range(0x3400, sys.maxunicode + 1, 37)):
         character = chr(code)
         if character in "\t\n\r" or " " <= character <= "~" or "\ud800" <= character <= "\udfff":
             continue
