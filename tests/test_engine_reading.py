@@ -299,6 +299,7 @@ CONDITIONS: dict[str, Predicate] = {
     "ts >= DATE '2024-01-01'": compared("ts", ">=", "TIMESTAMP", STAMP),
     "ts = '2024-01-01'": compared("ts", "=", "TIMESTAMP", STAMP),
     "tss = '2024-01-01 00:00:00'": compared("tss", "=", "TIMESTAMP_S", STAMP),
+    "tss = TIMESTAMP '2024-01-01'": compared("tss", "=", "TIMESTAMP_S", STAMP),
     "tsn = '2024-01-01 00:00:00.000000001'": compared("tsn", "=", "TIMESTAMP_NS", STAMP + ".000000001"),
     "tz = '2024-01-01 01:00:00+01'": compared("tz", "=", "TIMESTAMP WITH TIME ZONE", STAMP + "+00"),
     "tz = '2024-01-01 00:00:00Z'": compared("tz", "=", "TIMESTAMP WITH TIME ZONE", STAMP + "+00"),
