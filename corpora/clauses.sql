@@ -33,6 +33,17 @@ SELECT distance AS delay FROM flights ORDER BY delay LIMIT 1;
 --> selection order_by, limit
 --> fact flights.distance = 229 in result row 1
 
+-- HAVING may use an alias; the column of that name is another thing, and neither changes a label.
+SELECT carrier, MIN(distance) AS delay FROM flights GROUP BY carrier HAVING delay > 700;
+--> carrier  column main.flights.carrier
+--> delay  MIN(distance) main.flights  group carrier
+--> selection having
+
+-- DISTINCT over one row drops nothing.
+SELECT DISTINCT SUM(distance) FROM flights;
+--> #1  SUM(distance) main.flights
+--> selection distinct
+
 SELECT carrier FROM flights ORDER BY ALL LIMIT 3;
 --> carrier  column main.flights.carrier
 --> selection order_by, limit

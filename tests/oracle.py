@@ -8,7 +8,7 @@ of the engine is used, and nothing of the decision but the reader of a fact's li
 import re
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -68,34 +68,33 @@ class Oracle:
 
     def check(self, fact: Fact) -> None:
         """Assert that what a fact says, and what its line says, is true of the table."""
-        predicate = fact.filter.predicate
-        self._check(
-            Promise(
-                fact.label.table,
-                fact.label.column,
-                fact.label.calculation,
-                fact.value.text,
-                fact.exact,
-                tuple((key.column, key.cell.text) for key in fact.group),
-                None if predicate is None else predicate.model_dump(mode="json"),
-            )
+        label, predicate = fact.label, fact.filter.predicate
+        said = Promise(
+            label.table,
+            label.column,
+            label.calculation,
+            fact.value.text,
+            fact.exact,
+            tuple((key.column, key.cell.text) for key in fact.group),
+            None if predicate is None else predicate.model_dump(mode="json"),
         )
+        self._check(said)
         line = parse(fact.text, self._schema)
         assert line is not None, fact.text
-        # A line of a stored value names no condition; that it is a value of the table is its promise.
-        self._check(
-            Promise(
-                line.label.table,
-                line.label.column,
-                line.label.calculation,
-                line.value,
-                line.exact,
-                tuple((key.column, key.cell.text) for key in line.group),
-                None if line.predicate is None else line.predicate.model_dump(mode="json"),
-            )
+        written = Promise(
+            line.label.table,
+            line.label.column,
+            line.label.calculation,
+            line.value,
+            line.exact,
+            tuple((key.column, key.cell.text) for key in line.group),
+            None if line.predicate is None else line.predicate.model_dump(mode="json"),
         )
-        assert line.label == fact.label
-        assert line.row == (None if fact.label.calculation else fact.row)
+        self._check(written)
+        # A line of a stored value names no condition, and one of a calculation no row.
+        stored = label.calculation is None
+        assert written == (replace(said, predicate=None) if stored else said)
+        assert (line.label, line.row) == (label, fact.row if stored else None)
 
     def check_release(self, release: Release, observation: Observation) -> None:
         """Assert all that a release says: its facts, their rows, and what is complete."""

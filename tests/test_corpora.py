@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from eligibility import Fact, Observation, Reason, Release, classify, release
-from eligibility.evidence import Cell, OutputColumn
+from eligibility.evidence import Cell, Filter, GroupCell, Label, OutputColumn
+from eligibility.shape import Negation
 from preview import sealed
 from preview.capture import Captured, capture
 from tests.corpus import (
@@ -184,6 +185,49 @@ def test_every_fact_of_every_case_is_true(recorded, oracle):
         ), case.name
     assert min(kinds[kind] for kind in ("SUM", "AVG", "MIN", "MAX", "COUNT", "stored")) > 5, kinds
     assert kinds.total() > 900
+
+
+def wrong(fact: Fact) -> Iterator[Fact]:
+    """Give facts that differ from a true one, and are not true."""
+    label, value = dict(fact.label), dict(fact.value)
+
+    def other(**changes: object) -> Fact:
+        return Fact(**{**dict(fact), **changes})
+
+    yield other(value=Cell(**value | {"text": "98765"}))
+    if fact.label.calculation in ("SUM", "AVG", "COUNT"):
+        yield other(value=Cell(**value | {"text": f"{value['text']}1"}))
+    if fact.label.calculation == "SUM":
+        yield other(exact=not fact.exact)
+        yield other(label=Label(**label | {"calculation": "AVG"}), exact=fact.exact)
+    if fact.group and fact.label.calculation == "COUNT":
+        key = fact.group[0]
+        named = GroupCell(column=key.column, cell=Cell(type=key.cell.type, text="no such key"))
+        yield (
+            other(group=(named, *fact.group[1:]))
+            if key.cell.type == "VARCHAR"
+            else other(text="no line")
+        )
+    if fact.filter.predicate and fact.label.column is None:
+        turned = Filter(
+            kind="stated",
+            predicate=Negation(member=fact.filter.predicate),
+            text=fact.filter.text,
+        )
+        # Where as many rows meet the opposite, only the line tells them apart.
+        yield other(filter=turned, text=fact.text.replace(" where ", " where NOT "))
+    yield other(text=fact.text + " ")
+
+
+def test_the_oracle_sees_what_is_not_true(recorded, oracle):
+    seen = 0
+    for _, made in recorded.values():
+        for fact in made.facts[:3]:
+            for changed in wrong(fact):
+                with pytest.raises((AssertionError, ValueError)):
+                    oracle.check(changed)
+                seen += 1
+    assert seen > 300
 
 
 def said(fact: Fact) -> tuple[object, ...]:
