@@ -55,10 +55,10 @@ ends of ranges, values that would round, ties, look-alike letters, and names suc
 | stuck or gone, in the database engine (there the recorder kills it) | {engine:,} |
 | the two readings disagree, nothing released of it | {disagree:,} |
 | the same, in a session with shadowed calls | {shadowed:,} |
-| SQLite: the same origins | {same:,} |
-| SQLite: does not take the statement | {dialect:,} |
-| SQLite: takes it, knows no origin | {untold:,} |
-| SQLite: another origin | {differs:,} |
+| SQLite and a release, the same origins | {same:,} |
+| dialect: SQLite does not take the statement | {dialect:,} |
+| SQLite knows no origin of a released column | {untold:,} |
+| ours or SQLite's is wrong: another origin | {differs:,} |
 | recorded by the recorder as well, and equal | {recorded:,} |
 | seed | {seed} |
 
