@@ -34,7 +34,6 @@ check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
 	$(BIN) -m ruff check --quiet
 	$(BIN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
-	$(BIN) -m tests.tools.pages --check
 	@$(MAKE) --no-print-directory test
 
 format: $(INSTALLED) ## rewrite the code in the project's format
@@ -44,8 +43,8 @@ format: $(INSTALLED) ## rewrite the code in the project's format
 pages: $(INSTALLED) ## write the generated pages anew
 	@$(BIN) -m tests.tools.pages
 
-bench: $(INSTALLED) ## measure; results go to the terminal
-	@$(BIN) -m benchmarks
+bench: $(INSTALLED) ## measure the ledger: writers, growth, verification
+	@$(BIN) -m benchmarks.ledger
 
 fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
 	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
@@ -66,7 +65,7 @@ lock: .uv/made ## write requirements.lock anew from pyproject.toml
 
 clean: ## remove all that make made
 	rm -rf $(VENV) .uv .demo build *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache \
-	    .import_linter_cache .hypothesis mutants
+	    .import_linter_cache .hypothesis
 
 $(LOCKED): requirements.lock
 	@command -v "$(PYTHON)" >/dev/null || { echo "make: there is no $(PYTHON); install Python 3.11 or newer" >&2; exit 1; }
