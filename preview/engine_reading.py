@@ -171,11 +171,11 @@ def _type(node: Node) -> str:
 
 def _types(plan: Node) -> tuple[str | None, ...]:
     node = plan
-    while node["type"] not in ("LOGICAL_PROJECTION", "LOGICAL_GET"):
+    while node["type"] != "LOGICAL_PROJECTION":
         if node["type"] not in ("LOGICAL_LIMIT", "LOGICAL_ORDER_BY", "LOGICAL_DISTINCT"):
             return ()
         node = node["children"][0]
-    return tuple(_expression_type(e) for e in node.get("expressions", ()))
+    return tuple(_expression_type(expression) for expression in node["expressions"])
 
 
 def _expression_type(expression: Node) -> str | None:

@@ -1,7 +1,7 @@
 """Small faults in a module: every place where one node can be another one.
 
 A mutant differs from the module in one node. Left alone are docstrings, annotations, decorators,
-imports, and asserts with what only they compute: they decide nothing.
+imports, asserts and `strict=True`: they decide nothing.
 """
 
 import ast
@@ -188,6 +188,8 @@ def _is_silent(node: ast.AST) -> bool:
             return True
         case ast.Expr(value=ast.Call(func=ast.Name(id="assert_never"))):
             return True
+        case ast.keyword(arg="strict"):
+            return True
         case _:
             return False
 
@@ -235,7 +237,7 @@ def _instead(parent: ast.AST, name: str, old: object) -> Iterator[object]:
             if len(old) > 1 and not is_check:
                 yield [old[1], old[0], *old[2:]]
         case ast.Call() if name == "keywords" and isinstance(old, list):
-            yield from _each_less(old)
+            yield from (_without(old, at) for at, one in enumerate(old) if not _is_silent(one))
         case ast.Slice() if name in ("lower", "upper") and old is not None:
             yield None
         case ast.comprehension() if name == "ifs" and isinstance(old, list):

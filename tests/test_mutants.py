@@ -1,0 +1,197 @@
+"""Small changes of the decision that no other test noticed (`make mutants`), noticed."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from eligibility.classify import classify
+from eligibility.evidence import EngineReading, Schema
+from eligibility.reasons import Reason
+from eligibility.shape import Selection, Unstatable
+from preview.engine_reading import COUNT_MAX, PLAN_QUERY, parse_plan, read_plan
+from tests.engine import Engine
+
+SCHEMA = Schema.of({"t": {"a": "INTEGER", "b": "VARCHAR"}, "u": {"a": "INTEGER"}})
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    made = Engine(
+        ["CREATE TABLE t (a INTEGER, b VARCHAR, f BOOLEAN)", "CREATE TABLE u (a INTEGER)"]
+    )
+    yield made
+    made.close()
+
+
+def objects(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for inner in (
+        tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    ):
+        yield from objects(inner)
+
+
+def damaged(
+    engine: Engine, statement: str, harm: Callable[[dict[str, Any]], object]
+) -> EngineReading:
+    """Read a plan of which every JSON object went through a function."""
+    tree = parse_plan(engine.plan(statement))
+    assert tree is not None
+    for node in list(objects(tree)):
+        harm(node)
+    return read_plan("", engine.pins, tree).reading
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+def test_a_statement_that_is_withheld_states_no_filter_and_disagrees_with_nothing():
+    statement = "SELECT DISTINCT ON (a) a FROM t WHERE a = 1"
+    none = EngineReading(shape=None, reasons=(Reason.DISTINCT_ON,), plan_sha256="0" * 64)
+    for engine in (None, none):
+        made = classify(statement, SCHEMA, engine)
+        assert made.reasons == (Reason.DISTINCT_ON,)
+        assert made.filter.kind == "not-stated"
+        assert made.engine == ("not-asked" if engine is None else "agrees")
+
+
+def test_a_name_is_the_one_of_this_statement():
+    for name in ("x", "y", "a", "z"):
+        (output,) = classify(f"SELECT a AS {name} FROM t", SCHEMA).outputs
+        assert output.name == name
+
+
+def test_a_star_beside_something_stays_one_output():
+    made = classify("SELECT *, a FROM t", SCHEMA)
+    assert made.reasons == (Reason.STAR_NOT_ALONE,)
+    assert [output.name for output in made.outputs][1:] == ["a"]
+
+
+def test_positions_start_at_one():
+    made = classify("SELECT COUNT(*), a FROM t GROUP BY 0", SCHEMA)
+    assert made.outputs[0].reasons == (Reason.GROUP_KEY_NOT_A_COLUMN,)
+
+
+def test_a_key_under_a_calculation_is_not_shown():
+    for shown in ("min(a)", "COUNT(a)", "a + 0"):
+        made = classify(f"SELECT {shown}, COUNT(*) FROM t GROUP BY a", SCHEMA)
+        assert made.outputs[1].reasons == (Reason.GROUP_KEY_NOT_SHOWN,)
+
+
+# --- the plan -----------------------------------------------------------------------------------
+
+
+def test_the_query_gives_a_plan(engine):
+    assert PLAN_QUERY == "SELECT json_serialize_plan(?::VARCHAR)"
+    assert engine.plan("SELECT a FROM t").startswith('{"error":false')
+
+
+def test_the_hash_is_of_the_text(engine):
+    for text in ("", "{}", "é\ud800"):
+        wanted = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        assert read_plan(text, engine.pins).reading.plan_sha256 == wanted
+
+
+NO_PLANS = [
+    "", "{}", '{"error": false, "plans": []}', '{"error": false, "plans": {}}', "[" * 100_000,
+    '{"error": false, "plans": [{}]}', '{"error": false, "plans": [{"type": "LOGICAL_GET"}]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_PLANS, ids=lambda text: text[:40])
+def test_what_is_no_plan_is_unreadable(engine, text):
+    assert read_plan(text, engine.pins).reading.reasons == (Reason.PLAN_UNREADABLE,)
+
+
+def test_two_plans_are_none(engine):
+    tree = parse_plan(engine.plan("SELECT a FROM t"))
+    assert tree is not None
+    tree["plans"] *= 2
+    reading = read_plan("", engine.pins, tree).reading
+    assert (reading.shape, reading.reasons) == (None, (Reason.PLAN_UNREADABLE,))
+
+
+def test_the_largest_count(engine):
+    assert COUNT_MAX == 2**53 - 1
+    most = engine.read(f"SELECT a FROM t LIMIT {COUNT_MAX} OFFSET {COUNT_MAX}")
+    assert most != "failed"
+    assert most.shape is not None
+    assert most.shape.selection == Selection(limit=COUNT_MAX, offset=COUNT_MAX)
+    more = engine.read(f"SELECT a FROM t LIMIT {COUNT_MAX + 1}")
+    assert more != "failed"
+    assert (more.shape, more.reasons) == (None, (Reason.LIMIT_NOT_A_NUMBER,))
+
+
+def test_a_condition_on_no_column_cannot_be_stated(engine):
+    def harm(node: dict[str, Any]) -> None:
+        if node.get("index_type") == "FULL_READ" and node["index"] == 2:
+            node["index"] = 2**64 - 1
+
+    reading = damaged(engine, "SELECT count(*) FROM t WHERE f", harm)
+    assert reading.shape is not None
+    assert reading.shape.filter == Unstatable(reason=Reason.FILTER_NOT_STATABLE)
+
+
+def test_types_of_what_has_none_of_its_own(engine):
+    tree = parse_plan(
+        engine.plan("SELECT f AND f, f OR f, CASE WHEN f THEN 1 END, NOT f, 1 FROM t")
+    )
+    assert tree is not None
+    for node in objects(tree):
+        if node.get("expression_class") == "BOUND_CASE":
+            del node["return_type"]
+    types = ("BOOLEAN", "BOOLEAN", None, "BOOLEAN", "INTEGER")
+    assert read_plan("", engine.pins, tree).types == types
+
+
+NODES = {
+    Reason.JOIN: "COMPARISON_JOIN ANY_JOIN CROSS_PRODUCT POSITIONAL_JOIN ASOF_JOIN DELIM_JOIN DEPENDENT_JOIN",
+    Reason.CTE: "MATERIALIZED_CTE RECURSIVE_CTE CTE_REF",
+    Reason.SET_OPERATION: "UNION EXCEPT INTERSECT",
+    Reason.WINDOW: "WINDOW",
+    Reason.TABLE_FUNCTION: "UNNEST",
+    Reason.SAMPLE: "SAMPLE",
+    Reason.VALUES: "EXPRESSION_GET",
+    Reason.NO_SOURCE: "DUMMY_SCAN",
+    Reason.PLAN_UNREADABLE: "SOMETHING_NEW",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [(kind, reason) for reason, kinds in NODES.items() for kind in kinds.split()],
+)
+def test_a_node_that_withholds_the_statement_is_named(engine, kind, reason):
+    def harm(node: dict[str, Any]) -> None:
+        if node.get("type") == "LOGICAL_FILTER":
+            node["type"] = f"LOGICAL_{kind}"
+
+    reading = damaged(engine, "SELECT a FROM t WHERE f", harm)
+    assert (reading.shape, reading.reasons) == (None, (reason,))
+
+
+# What the plan alone says of a statement that has no shape, exactly.
+WHOLE = {
+    "SELECT t.a FROM t JOIN u USING (a)": {Reason.JOIN},
+    "SELECT a FROM t WHERE a = ANY ([1])": {Reason.JOIN, Reason.TABLE_FUNCTION},
+    "SELECT unnest([1])": {Reason.TABLE_FUNCTION},
+    "SELECT 1": {Reason.NO_SOURCE},
+    "FROM range(3)": {Reason.TABLE_FUNCTION},
+    "SELECT a FROM t TABLESAMPLE 50%": {Reason.SAMPLE},
+    "SELECT DISTINCT ON (a) a, b FROM t": {Reason.DISTINCT_ON},
+    "SELECT a FROM t GROUP BY ROLLUP (a)": {Reason.GROUPING_SETS},
+    "SELECT sum(a) FROM t GROUP BY ()": {Reason.GROUPING_SETS},
+    "SELECT a FROM t LIMIT 50%": {Reason.LIMIT_NOT_A_NUMBER},
+    "SELECT a FROM t LIMIT NULL": {Reason.LIMIT_NOT_A_NUMBER},
+    "SELECT a FROM (SELECT a FROM t LIMIT 2) LIMIT 1": {Reason.PLAN_UNREADABLE},
+}
+
+
+@pytest.mark.parametrize(("statement", "reasons"), WHOLE.items())
+def test_why_there_is_no_shape(engine, statement, reasons):
+    reading = engine.read(statement)
+    assert reading.shape is None
+    assert set(reading.reasons) == reasons
