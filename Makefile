@@ -9,6 +9,7 @@ BIN := $(VENV)/bin/python
 PIP := $(BIN) -m pip --disable-pip-version-check --no-input -qq
 LOCKED := $(VENV)/locked
 INSTALLED := $(VENV)/installed
+SHIPPED := $(shell find eligibility preview -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # A half-made environment, one whose interpreter is gone, or one that came from elsewhere is remade.
 ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/null),$(CURDIR) runs)
@@ -81,8 +82,10 @@ $(LOCKED): requirements.lock
 	@$(PIP) install --no-deps --require-hashes --no-build-isolation --use-pep517 --requirement requirements.lock
 	@printf '%s\n' "$(CURDIR)" > $@
 
-$(INSTALLED): $(LOCKED) pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
+$(INSTALLED): $(LOCKED) pyproject.toml README.md $(SHIPPED)
+	@rm -rf build
+	@$(PIP) install --no-deps --no-build-isolation .
+	@rm -rf build
 	@touch $@
 
 .uv/made: Makefile
