@@ -79,7 +79,10 @@ class Reason(StrEnum):
 
     # What the engine said of it.
     TOO_MANY_COLUMNS = "too-many-columns", "The result has more than 1,000 columns."
-    ENGINE_REFUSED = "engine-refused", "Something in the statement has effects or looks beyond its tables."
+    ENGINE_REFUSED = (
+        "engine-refused",
+        "Something in the statement has effects or looks beyond its tables.",
+    )
     ENGINE_FAILED = "engine-failed", "The engine could not bind the statement."
     PLAN_UNREADABLE = "plan-unreadable", "The engine's plan holds something that is not listed."
 
