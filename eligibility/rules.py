@@ -514,18 +514,17 @@ def _same_rows(one: Shape, other: Shape) -> bool:
         one.table == other.table
         and len(one.outputs) == len(other.outputs)
         and one.selection == other.selection
+        and one.aggregated == other.aggregated
         and (one.filter is None) == (other.filter is None)
     )
 
 
 def same_predicate(one: Predicate | None, other: Predicate | None) -> bool:
     """Say whether two filters are one tree in normal form, conjunctions taken as sets."""
-    if one is None or other is None:
-        return one is other
     return _normal(one) == _normal(other)
 
 
-def _normal(predicate: Predicate) -> object:
+def _normal(predicate: Predicate | None) -> object:
     match predicate:
         case Conjunction():
             members = frozenset(_normal(member) for member in predicate.members)

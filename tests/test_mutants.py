@@ -9,7 +9,17 @@ import pytest
 from eligibility.classify import classify
 from eligibility.evidence import EngineReading, Schema
 from eligibility.reasons import Reason
-from eligibility.shape import Selection, Unstatable
+from eligibility.rules import same_predicate
+from eligibility.shape import (
+    Conjunction,
+    DirectColumn,
+    IsNull,
+    Negation,
+    Selection,
+    Shape,
+    Truth,
+    Unstatable,
+)
 from preview.engine_reading import COUNT_MAX, PLAN_QUERY, parse_plan, read_plan
 from tests.engine import Engine
 
@@ -73,6 +83,37 @@ def test_a_star_beside_something_stays_one_output():
 def test_positions_start_at_one():
     made = classify("SELECT COUNT(*), a FROM t GROUP BY 0", SCHEMA)
     assert made.outputs[0].reasons == (Reason.GROUP_KEY_NOT_A_COLUMN,)
+
+
+def test_a_condition_said_twice_is_said_once():
+    truth, null = Truth(column="f"), IsNull(column="a")
+    twice = Conjunction(kind="and", members=(truth, truth))
+    assert same_predicate(twice, truth)
+    assert same_predicate(Negation(member=twice), Negation(member=truth))
+    assert not same_predicate(twice, null)
+
+
+def test_both_readings_see_whether_rows_are_combined():
+    statement = "SELECT a FROM t"
+    for aggregated in (False, True):
+        shape = Shape(
+            table=("main", "t"),
+            outputs=(DirectColumn(column="a"),),
+            filter=None,
+            groups=(),
+            aggregated=aggregated,
+            selection=Selection(),
+        )
+        engine = EngineReading(shape=shape, reasons=(), plan_sha256="0" * 64)
+        made = classify(statement, SCHEMA, engine)
+        assert made.outputs[0].reasons == ((Reason.READINGS_DISAGREE,) if aggregated else ())
+
+
+def test_only_bare_numerals_move_a_column():
+    numeral = f"1.{'0' * 29}"
+    for literal, kind in ((f"'{numeral}'", "stated"), (numeral, "not-stated")):
+        made = classify(f"SELECT COUNT(*) FROM t WHERE a = {literal}", SCHEMA)
+        assert made.filter.kind == kind
 
 
 def test_a_key_under_a_calculation_is_not_shown():

@@ -113,6 +113,8 @@ def _units(top: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
                     yield f"{top.name}.{member.name}", member
         case ast.Assign(value=ast.BinOp(op=ast.BitOr()) | ast.Subscript()):
             pass  # the name of a type
+        case ast.Assign(value=ast.Call(func=ast.Name(id="TypeVar"))):
+            pass  # likewise
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             yield name, top
         case _:
