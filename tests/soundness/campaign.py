@@ -7,8 +7,9 @@ released and judged. `--write` keeps the counts for the page.
 
 Invariants
   P1  Every worker is watched: one that stays with a statement for longer than `STUCK_S` is killed,
-      and the statement is kept. In the text, in release and in the judges that is a fault; in the
-      engine it is what the recorder's own time limit is for, and is counted.
+      and another takes its place. At the end the statement is tried once more by itself, since a
+      busy machine stops workers too. Where it stays again, that is a fault in the text, in release
+      and in the judges; in the engine it is what the recorder's own time limit is for.
   P2  Counts are flushed every two seconds; what a killed worker did since is not counted.
   P3  Statements are counted once, over all workers.
 """
@@ -42,6 +43,7 @@ from tests.soundness.trial import Trial, quick_canonical_json
 
 KEPT = Path(__file__).with_name("campaign.json")
 STUCK_S = 5.0
+ALONE_S = 30.0
 FLUSH_S = 2.0
 SAMPLED_OF = 100  # of the statements of which nothing is eligible by the text
 RECORDED_OF = 50  # of the executed statements, through the recorder too
@@ -207,6 +209,15 @@ def _work(folder: Path, number: int, seed: int, slot: Slot, until: float) -> Non
     Worker(folder, number, seed, slot).run(until)
 
 
+def _alone(statement: str, slot: Slot) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    quick_canonical_json()
+    for name, shadowed in sorted(set(MIX)):
+        with Trial(name, shadowed=shadowed) as trial:
+            slot.begin("text")
+            trial.run(statement, trial.classify(statement), slot.begin)
+
+
 class Campaign:
     """Starts workers, watches them, replaces those that are stuck or gone, and adds up."""
 
@@ -216,7 +227,8 @@ class Campaign:
         self._context = multiprocessing.get_context("spawn")
         self._slots = [Slot() for _ in range(workers)]
         self._started = 0
-        self._lost: Counter[str] = Counter()
+        self._lost: list[str] = []
+        self._again: Counter[str] = Counter()
         self._stuck: list[list[str]] = []
 
     def run(self, seconds: float, statements: int) -> dict[str, Any]:
@@ -239,7 +251,10 @@ class Campaign:
         for process in processes:
             process.kill()
             process.join()
-        return self._report(time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        for statement in self._lost:
+            self._confirm(statement)
+        return self._report(seconds)
 
     def _start(self, slot: Slot, until: float) -> Any:
         slot.begin("start", "")
@@ -266,9 +281,24 @@ class Campaign:
             return False
         else:
             what = f"gone with {process.exitcode} in {stage}"
-        self._lost["in the engine" if stage == "engine" else "elsewhere"] += 1
-        self._stuck.append([what, slot.statement()])
+        self._lost.append(slot.statement())
+        sys.stderr.write(f"{what}: {slot.statement()!a}\n")
         return True
+
+    def _confirm(self, statement: str) -> None:
+        """Try a statement that a worker was lost with once more, by itself (P1)."""
+        slot = self._slots[0]
+        slot.begin("start", statement)
+        process = self._context.Process(target=_alone, args=(statement, slot))
+        process.start()
+        while process.is_alive() and time.monotonic() - slot.since.value < ALONE_S:
+            time.sleep(0.1)
+        if process.is_alive() or process.exitcode != 0:
+            process.kill()
+            stage = slot.stage.value.decode()
+            self._again["in the engine" if stage == "engine" else "elsewhere"] += 1
+            self._stuck.append([f"stuck in {stage}, alone", statement])
+        process.join()
 
     def _tried(self) -> int:
         return sum(file.stat().st_size for file in self._folder.glob("*.digests")) // 8
@@ -295,11 +325,12 @@ class Campaign:
             "per_second": round(len(digests) / seconds),
             "facts": counts["facts: stored values"] + counts["facts: calculations"],
             "faults": counts["faults"],
-            "stuck in the engine": self._lost["in the engine"],
-            "stuck or gone elsewhere": self._lost["elsewhere"],
+            "workers lost": len(self._lost),
+            "stuck in the engine": self._again["in the engine"],
+            "stuck or gone elsewhere": self._again["elsewhere"],
             "counts": dict(sorted(counts.items())),
             "versions": {"duckdb": duckdb.__version__, "sqlglot": version("sqlglot")},
-            "examples": {**examples, "stuck": self._stuck[:EXAMPLES_MAX]},
+            "examples": {**examples, "stuck": self._stuck},
         }
 
 

@@ -51,8 +51,9 @@ ends of ranges, values that would round, ties, look-alike letters, and names suc
 | facts judged: stored values | {stored:,} |
 | facts judged: calculations | {calculated:,} |
 | **untrue or disputed** | **{faults:,}** |
-| stuck or gone, text, release or judge | {elsewhere:,} |
-| stuck or gone, in the database engine (there the recorder kills it) | {engine:,} |
+| workers replaced, since they stayed or were gone | {lost:,} |
+| of their statements, tried alone: stuck or gone in the text, release or a judge | {elsewhere:,} |
+| tried alone: stuck or gone in the database engine, where the recorder kills it | {engine:,} |
 | the two readings disagree, nothing released of it | {disagree:,} |
 | the same, in a session with shadowed calls | {shadowed:,} |
 | SQLite and a release, the same origins | {same:,} |
@@ -109,6 +110,7 @@ def page() -> str:
         executed=counts("executed", 0),
         stored=counts("facts: stored values", 0),
         calculated=counts("facts: calculations", 0),
+        lost=kept["workers lost"],
         elsewhere=kept["stuck or gone elsewhere"],
         engine=kept["stuck in the engine"],
         disagree=counts("readings disagree", 0),
