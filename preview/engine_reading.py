@@ -318,15 +318,14 @@ def _limit(bound: Node) -> int | None:
 
 def _scan(node: Node, pins: tuple[Pin, ...]) -> tuple[tuple[str, str], list[_Column]]:
     """Read the scan: one pinned table, its columns by index (N2)."""
-    _need(node["qname"]["path"] == ["seq_scan"], Reason.TABLE_FUNCTION)
+    _need(node["qname"]["path"] == ["seq_scan"])  # `_found_in` says why
     _need(node["extra_info"]["sample_options"] is None, Reason.SAMPLE)
     _need(node["at_clause"] is None, Reason.TIME_TRAVEL)
     _need(node["table_filters"] == {"filters": [], "multi_column_filters": []})
     for empty in ("projection_ids", "parameters", "named_parameters", "projected_input"):
         _need(node[empty] == [])
     path = node["function_data"]["qualified_name"]["path"]
-    _need(len(path) == 3 and path[0] == CATALOG, Reason.TABLE_UNKNOWN)
-    pin = next((pin for pin in pins if list(pin.path) == path[1:]), None)
+    pin = next((pin for pin in pins if [CATALOG, *pin.path] == path), None)
     if pin is None:
         raise _Unreadable(Reason.TABLE_UNKNOWN)
     names = node["names"]

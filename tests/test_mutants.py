@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from eligibility.classify import classify
-from eligibility.evidence import EngineReading, Schema
+from eligibility.evidence import Claim, EngineReading, Schema
 from eligibility.reasons import Reason
+from eligibility.release import given, release
 from eligibility.rules import same_predicate
 from eligibility.shape import (
     Conjunction,
@@ -22,6 +23,7 @@ from eligibility.shape import (
 )
 from preview.engine_reading import COUNT_MAX, PLAN_QUERY, parse_plan, read_plan
 from tests.engine import Engine
+from tests.test_release import DIRECT
 
 SCHEMA = Schema.of({"t": {"a": "INTEGER", "b": "VARCHAR"}, "u": {"a": "INTEGER"}})
 
@@ -122,6 +124,34 @@ def test_a_key_under_a_calculation_is_not_shown():
         assert made.outputs[1].reasons == (Reason.GROUP_KEY_NOT_SHOWN,)
 
 
+# --- release ------------------------------------------------------------------------------------
+
+
+def test_another_digest_is_told_of_its_observation():
+    assert release(DIRECT, DIRECT.preview(), digest="0" * 64).observation == DIRECT.digest
+
+
+def test_what_was_given_is_read_as_release_reads_it():
+    preview = DIRECT.preview()
+    claims: list[dict[str, Any]] = [{"row": 0, "column": 0}, {"row": -1, "column": 7, "text": "x"}]
+    made = tuple(Claim(**claim) for claim in claims)
+    for returned in (preview, preview.model_dump(mode="json"), preview.model_dump_json()):
+        assert given(returned, claims) == (preview, made)
+        assert given(returned, list(made)) == (preview, made)
+        assert given(returned, None) == (preview, None)
+        assert given(returned, [{"row": 0}]) == (preview, None)
+    assert given({}, []) == (None, ())
+
+
+@pytest.mark.parametrize("field", ["row", "column"])
+def test_a_claim_that_has_no_canonical_form_is_not_kept(field):
+    for number, is_kept in ((COUNT_MAX, True), (-COUNT_MAX, True), (COUNT_MAX + 1, False)):
+        for sign in (1, -1):
+            claim = Claim(**{"row": 0, "column": 0, field: sign * number})
+            assert given("", [claim]) == (None, (claim,) if is_kept else None)
+            assert given("", [claim, Claim(row=0, column=0)])[1] is None or is_kept
+
+
 # --- the plan -----------------------------------------------------------------------------------
 
 
@@ -214,6 +244,62 @@ def test_a_node_that_withholds_the_statement_is_named(engine, kind, reason):
     assert (reading.shape, reading.reasons) == (None, (reason,))
 
 
+def test_another_scan_is_none(engine):
+    def harm(node: dict[str, Any]) -> None:
+        if node.get("type") == "LOGICAL_GET":
+            node["qname"] = {"path": ["other_scan"]}
+
+    reading = damaged(engine, "SELECT a FROM t", harm)
+    assert (reading.shape, reading.reasons) == (None, (Reason.TABLE_FUNCTION,))
+
+
+CLAUSES = "SELECT DISTINCT a FROM t WHERE f ORDER BY a LIMIT 3"
+OTHER_PATH = {"qualified_name": {"path": ["elsewhere", "main", "t"]}}
+SHORT_PATH = {"qualified_name": {"path": ["snapshot", "t"]}}
+LONG_PATH = {"qualified_name": {"path": ["snapshot", "main", "t", "t"]}}
+PLACE = {"index": 0, "child_indexes": [], "index_type": "FULL_READ", "field": ""}
+FIELDS: list[tuple[str, str, Any, Reason]] = [
+    ("GET", "at_clause", {}, Reason.TIME_TRAVEL),
+    ("GET", "extra_info", {"sample_options": {}}, Reason.SAMPLE),
+    ("GET", "table_filters", {"filters": [1], "multi_column_filters": []}, Reason.PLAN_UNREADABLE),
+    ("GET", "table_filters", {"filters": [], "multi_column_filters": [1]}, Reason.PLAN_UNREADABLE),
+    ("GET", "projection_ids", [0], Reason.PLAN_UNREADABLE),
+    ("GET", "parameters", [0], Reason.PLAN_UNREADABLE),
+    ("GET", "named_parameters", [0], Reason.PLAN_UNREADABLE),
+    ("GET", "projected_input", [0], Reason.PLAN_UNREADABLE),
+    ("GET", "function_data", OTHER_PATH, Reason.TABLE_UNKNOWN),
+    ("GET", "function_data", SHORT_PATH, Reason.TABLE_UNKNOWN),
+    ("GET", "function_data", LONG_PATH, Reason.TABLE_UNKNOWN),
+    ("GET", "names", ["a", "b", "g"], Reason.PLAN_UNREADABLE),
+    ("GET", "column_indexes", [PLACE | {"child_indexes": [PLACE]}] * 3, Reason.PLAN_UNREADABLE),
+    ("GET", "column_indexes", [PLACE | {"index_type": "OTHER"}] * 3, Reason.PLAN_UNREADABLE),
+    ("GET", "column_indexes", [PLACE | {"index": -1}] * 3, Reason.PLAN_UNREADABLE),
+    ("GET", "children", [{}], Reason.PLAN_UNREADABLE),
+    ("FILTER", "projection_map", [0], Reason.PLAN_UNREADABLE),
+    ("DISTINCT", "distinct_type", "DISTINCT_ON", Reason.DISTINCT_ON),
+    ("DISTINCT", "order_by", {}, Reason.PLAN_UNREADABLE),
+    ("ORDER_BY", "projections", [0], Reason.PLAN_UNREADABLE),
+    ("ORDER_BY", "children", [], Reason.PLAN_UNREADABLE),
+    ("LIMIT", "limit_val", {"type": "EXPRESSION_VALUE"}, Reason.LIMIT_NOT_A_NUMBER),
+    ("LIMIT", "offset_val", {"type": "EXPRESSION_VALUE"}, Reason.LIMIT_NOT_A_NUMBER),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "bad", "reason"), FIELDS)
+def test_a_field_of_another_value_has_its_reason(engine, kind, name, bad, reason):
+    found = []
+
+    def harm(node: dict[str, Any]) -> None:
+        if node.get("type") == f"LOGICAL_{kind}":
+            assert name in node
+            node[name] = bad
+            found.append(node)
+
+    reading = damaged(engine, CLAUSES, harm)
+    assert found
+    assert (reading.shape, reading.reasons) == (None, (reason,))
+
+
 # What the plan alone says of a statement that has no shape, exactly.
 WHOLE = {
     "SELECT t.a FROM t JOIN u USING (a)": {Reason.JOIN},
@@ -228,6 +314,8 @@ WHOLE = {
     "SELECT a FROM t LIMIT 50%": {Reason.LIMIT_NOT_A_NUMBER},
     "SELECT a FROM t LIMIT NULL": {Reason.LIMIT_NOT_A_NUMBER},
     "SELECT a FROM (SELECT a FROM t LIMIT 2) LIMIT 1": {Reason.PLAN_UNREADABLE},
+    "SELECT x FROM (SELECT a + 1 AS x FROM t) WHERE x > 1": {Reason.PLAN_UNREADABLE},
+    "SELECT x FROM (SELECT sum(a) AS x FROM t) WHERE x > 1": {Reason.PLAN_UNREADABLE},
 }
 
 
