@@ -7,21 +7,23 @@ from typing import Any
 import pytest
 
 from eligibility.classify import classify
-from eligibility.evidence import Claim, EngineReading, Schema
+from eligibility.evidence import Claim, EngineReading, Observation, Schema
 from eligibility.reasons import Reason
 from eligibility.release import given, release
 from eligibility.rules import same_predicate
 from eligibility.shape import (
+    Aggregate,
     Conjunction,
     DirectColumn,
     IsNull,
     Negation,
+    Other,
     Selection,
     Shape,
     Truth,
     Unstatable,
 )
-from preview.engine_reading import COUNT_MAX, PLAN_QUERY, parse_plan, read_plan
+from preview.engine_reading import COUNT_MAX, PLAN_QUERY, _widens, parse_plan, read_plan
 from tests.engine import Engine
 from tests.test_release import DIRECT
 
@@ -150,6 +152,13 @@ def test_a_claim_that_has_no_canonical_form_is_not_kept(field):
             claim = Claim(**{"row": 0, "column": 0, field: sign * number})
             assert given("", [claim]) == (None, (claim,) if is_kept else None)
             assert given("", [claim, Claim(row=0, column=0)])[1] is None or is_kept
+
+
+def test_a_model_that_no_one_checked_is_malformed():
+    made = Observation.model_construct(**dict(DIRECT) | {"rows": list(DIRECT.rows)})
+    assert made.digest == DIRECT.digest
+    released = release(made, DIRECT.preview())
+    assert released.no_answer_reason is Reason.OBSERVATION_MALFORMED
 
 
 # --- the plan -----------------------------------------------------------------------------------
@@ -324,3 +333,59 @@ def test_why_there_is_no_shape(engine, statement, reasons):
     reading = engine.read(statement)
     assert reading.shape is None
     assert set(reading.reasons) == reasons
+
+
+SHAPES = {
+    "SELECT a + 1 AS x, count(*) FROM t GROUP BY a + 1": (
+        (Other(reason=Reason.EXPRESSION), Aggregate(calculation="COUNT", column=None)),
+        (Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN),),
+    ),
+    "SELECT a, GROUPING(a) FROM t GROUP BY a": (
+        (DirectColumn(column="a"), Other(reason=Reason.FUNCTION)),
+        (DirectColumn(column="a"),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("statement", "made"), SHAPES.items())
+def test_what_is_above_an_aggregate(engine, statement, made):
+    reading = engine.read(statement)
+    assert reading != "failed"
+    assert reading.shape is not None
+    assert (reading.shape.outputs, reading.shape.groups) == made
+
+
+@pytest.mark.parametrize("index", [3, 4, 2**64 - 1])
+def test_an_index_beyond_the_columns_is_no_column(engine, index):
+    def harm(node: dict[str, Any]) -> None:
+        if node.get("index_type") == "FULL_READ":
+            node["index"] = index
+
+    reading = damaged(engine, "SELECT a FROM t", harm)
+    assert reading.shape is not None
+    assert reading.shape.outputs == (Other(reason=Reason.COLUMN_UNKNOWN),)
+
+
+WIDENS = [
+    ("TIMESTAMP_S", "TIMESTAMP", True), ("TIMESTAMP_MS", "TIMESTAMP", True),
+    ("TIMESTAMP_S", "TIMESTAMP_NS", False), ("TIMESTAMP_NS", "TIMESTAMP", False),
+    ("TINYINT", "SMALLINT", True), ("SMALLINT", "TINYINT", False),
+    ("TINYINT", "UTINYINT", False), ("UTINYINT", "TINYINT", False),
+    ("UTINYINT", "SMALLINT", True), ("TINYINT", "TINYINT", True),
+    ("UTINYINT", "USMALLINT", True), ("USMALLINT", "UTINYINT", False),
+    ("UBIGINT", "HUGEINT", True), ("HUGEINT", "UHUGEINT", False), ("UHUGEINT", "HUGEINT", False),
+    ("TINYINT", "DECIMAL(3,0)", True), ("TINYINT", "DECIMAL(2,0)", False),
+    ("TINYINT", "DECIMAL(4,1)", True), ("TINYINT", "DECIMAL(4,2)", False),
+    ("TINYINT", "DOUBLE", False), ("TINYINT", "VARCHAR", False),
+    ("DECIMAL(4,1)", "DECIMAL(4,1)", True), ("DECIMAL(4,1)", "DECIMAL(5,2)", True),
+    ("DECIMAL(4,1)", "DECIMAL(5,1)", True), ("DECIMAL(4,1)", "DECIMAL(4,2)", False),
+    ("DECIMAL(4,1)", "DECIMAL(4,0)", False), ("DECIMAL(4,1)", "DECIMAL(9,0)", False),
+    ("DECIMAL(4,1)", "INTEGER", False), ("DECIMAL(4,1)", "DOUBLE", False),
+    ("DECIMAL(9,4)", "DECIMAL(9,5)", False), ("DECIMAL(9,4)", "DECIMAL(8,3)", False),
+    ("DOUBLE", "DECIMAL(4,1)", False), ("FLOAT", "DOUBLE", False), ("VARCHAR", "VARCHAR", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "becomes", "keeps"), WIDENS)
+def test_a_cast_that_keeps_every_value(base, becomes, keeps):
+    assert _widens(base, becomes) is keeps

@@ -182,9 +182,12 @@ class Campaign:
                 os.write(write, fate.encode())
                 os._exit(0)
         os.close(write)
-        within = _GRACE_S + 5 * sum(reached[at].seconds for at in order)
-        ready, _, _ = select.select([read], [], [], within)
-        fate = os.read(read, 16).decode() if ready else _STUCK
+        fate = _STUCK
+        # Second by second: this process may be made to wait as well.
+        for _ in range(int(_GRACE_S + 5 * sum(reached[at].seconds for at in order))):
+            if select.select([read], [], [], 1)[0]:
+                fate = os.read(read, 16).decode()
+                break
         os.close(read)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -235,8 +235,8 @@ def _instead(parent: ast.AST, name: str, old: object) -> Iterator[object]:
         case ast.Attribute() if name == "attr":
             yield from _other_attributes(parent)
         case ast.Call() if name == "args" and isinstance(old, list):
-            is_check = isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
-            if len(old) > 1 and not is_check:
+            called = parent.func.id if isinstance(parent.func, ast.Name) else ""
+            if len(old) > 1 and called not in ("isinstance", "max", "min"):
                 yield [old[1], old[0], *old[2:]]
         case ast.Call() if name == "keywords" and isinstance(old, list):
             yield from (_without(old, at) for at, one in enumerate(old) if not _is_silent(one))
