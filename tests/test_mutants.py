@@ -149,7 +149,7 @@ def test_what_was_given_is_read_as_release_reads_it():
 def test_a_claim_that_has_no_canonical_form_is_not_kept(field):
     for number, is_kept in ((COUNT_MAX, True), (-COUNT_MAX, True), (COUNT_MAX + 1, False)):
         for sign in (1, -1):
-            claim = Claim(**{"row": 0, "column": 0, field: sign * number})
+            claim = Claim.model_validate({"row": 0, "column": 0, field: sign * number})
             assert given("", [claim]) == (None, (claim,) if is_kept else None)
             assert given("", [claim, Claim(row=0, column=0)])[1] is None or is_kept
 
