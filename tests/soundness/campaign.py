@@ -23,6 +23,7 @@ import random
 import resource
 import signal
 import sys
+import tempfile
 import time
 from array import array
 from collections import Counter
@@ -31,7 +32,6 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from multiprocessing.sharedctypes import RawArray, RawValue
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -202,16 +202,21 @@ def _comparable(observation: Observation) -> Any:
     ], sorted(map(str, tree["rows"]))
 
 
-def _work(folder: Path, number: int, seed: int, slot: Slot, until: float) -> None:
+def _confined(folder: Path) -> None:
+    """Bound what a worker takes, and let it leave nothing outside of the campaign's own folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    tempfile.tempdir = str(folder)
     quick_canonical_json()
+
+
+def _work(folder: Path, number: int, seed: int, slot: Slot, until: float) -> None:
+    _confined(folder)
     Worker(folder, number, seed, slot).run(until)
 
 
-def _alone(statement: str, slot: Slot) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    quick_canonical_json()
+def _alone(folder: Path, statement: str, slot: Slot) -> None:
+    _confined(folder)
     for name, shadowed in sorted(set(MIX)):
         with Trial(name, shadowed=shadowed) as trial:
             slot.begin("text")
@@ -289,7 +294,7 @@ class Campaign:
         """Try a statement that a worker was lost with once more, by itself (P1)."""
         slot = self._slots[0]
         slot.begin("start", statement)
-        process = self._context.Process(target=_alone, args=(statement, slot))
+        process = self._context.Process(target=_alone, args=(self._folder, statement, slot))
         process.start()
         while process.is_alive() and time.monotonic() - slot.since.value < ALONE_S:
             time.sleep(0.1)
@@ -347,7 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Also where it was started in the background: what was counted is reported.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         report = Campaign(Path(folder), given.workers, given.seed).run(
             given.seconds, given.statements
         )
