@@ -182,7 +182,7 @@ def _read(
             return from_json(adapter, given)
         if kind is not None and isinstance(given, kind):
             return adapter.validate_json(adapter.dump_json(given, warnings="error"))
-        return from_json(adapter, json.dumps(given, allow_nan=False, default=_plain))
+        return from_json(adapter, json.dumps(given, default=_plain))
     except EvidenceError as error:
         return error
     except (ValueError, TypeError, RecursionError):

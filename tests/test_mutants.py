@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from eligibility.classify import classify
-from eligibility.evidence import Claim, EngineReading, Observation, Schema
+from eligibility.evidence import (
+    CELL_TEXT_BYTES_MAX,
+    Cell,
+    Claim,
+    EngineReading,
+    Observation,
+    Schema,
+)
 from eligibility.reasons import Reason
 from eligibility.release import given, release
 from eligibility.rules import same_predicate
@@ -25,7 +32,7 @@ from eligibility.shape import (
 )
 from preview.engine_reading import COUNT_MAX, PLAN_QUERY, _widens, parse_plan, read_plan
 from tests.engine import Engine
-from tests.test_release import DIRECT
+from tests.test_release import DIRECT, calc, observe, of, resealed, shape
 
 SCHEMA = Schema.of({"t": {"a": "INTEGER", "b": "VARCHAR"}, "u": {"a": "INTEGER"}})
 
@@ -100,7 +107,7 @@ def test_a_condition_said_twice_is_said_once():
 def test_both_readings_see_whether_rows_are_combined():
     statement = "SELECT a FROM t"
     for aggregated in (False, True):
-        shape = Shape(
+        told = Shape(
             table=("main", "t"),
             outputs=(DirectColumn(column="a"),),
             filter=None,
@@ -108,7 +115,7 @@ def test_both_readings_see_whether_rows_are_combined():
             aggregated=aggregated,
             selection=Selection(),
         )
-        engine = EngineReading(shape=shape, reasons=(), plan_sha256="0" * 64)
+        engine = EngineReading(shape=told, reasons=(), plan_sha256="0" * 64)
         made = classify(statement, SCHEMA, engine)
         assert made.outputs[0].reasons == ((Reason.READINGS_DISAGREE,) if aggregated else ())
 
@@ -159,6 +166,37 @@ def test_a_model_that_no_one_checked_is_malformed():
     assert made.digest == DIRECT.digest
     released = release(made, DIRECT.preview())
     assert released.no_answer_reason is Reason.OBSERVATION_MALFORMED
+
+
+def test_text_of_just_the_largest_size_is_taken():
+    for more, reason in ((0, None), (1, Reason.OBSERVATION_MALFORMED)):
+        texts = ("x" * (CELL_TEXT_BYTES_MAX - 1 + more), "1", None)
+        row = tuple(
+            Cell(type=column.type, text=text)
+            for column, text in zip(DIRECT.columns, texts, strict=True)
+        )
+        observation = resealed(DIRECT, rows=(row,))
+        released = release(observation, observation.preview())
+        assert (released.no_answer_at, reason) in (("/rows", reason), (None, None))
+
+
+def test_a_result_of_other_width_has_the_reasons_of_its_statement():
+    statement = "SELECT carrier FROM flights UNION SELECT carrier FROM flights"
+    union = observe(statement, None, [["UA", "AA"]], types=["VARCHAR", "VARCHAR"])
+    released = release(union, union.preview())
+    assert {cell.reasons for cell in released.withheld} == {(Reason.SET_OPERATION,)}
+    direct = observe("SELECT carrier FROM flights", None, [["UA", "AA"]], types=["VARCHAR"] * 2)
+    released = release(direct, direct.preview())
+    assert {cell.reasons for cell in released.withheld} == {(Reason.READINGS_DISAGREE,)}
+
+
+def test_a_group_is_named_by_its_key_not_by_a_sum_of_it():
+    read = shape(calc("SUM", "distance"), of("distance"), groups=("distance",))
+    statement = "SELECT SUM(distance), distance FROM flights GROUP BY distance"
+    observation = observe(statement, read, [["2800", "1400"]])
+    (total, key) = release(observation, observation.preview()).facts
+    assert [(cell.column, cell.cell.text) for cell in total.group] == [("distance", "1400")]
+    assert key.group == ()
 
 
 # --- the plan -----------------------------------------------------------------------------------

@@ -347,7 +347,7 @@ def main(arguments: list[str]) -> int:
         options_of_pytest = ["-c", os.devnull, "--rootdir", str(ROOT), "--import-mode=importlib"]
         absent = ("cacheprovider", "faulthandler", "terminal", "xdist", "cov")
         options_of_pytest += [f"-pno:{plugin}" for plugin in absent]
-        options_of_pytest += ["-s", "-ptests.mutation.hypotheses"]
+        options_of_pytest += ["-s", "-Werror", "-ptests.mutation.hypotheses"]
         pytest.main([*options_of_pytest, *filter(os.path.exists, files)], plugins=[campaign])
     if not campaign.tests:
         return 2
