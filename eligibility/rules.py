@@ -8,7 +8,6 @@ Invariants
   P4  `readings-disagree` is said only where the text alone would release.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -94,7 +93,7 @@ def decide(
     if isinstance(engine, Reason):
         reasons.add(engine)
     shape = None if table is None else _resolve(reading, table)
-    if table is not None and any(_vague_key(one, table) for one in _grouped(shape, engine)):
+    if table is not None and shape is not None and _vague_key(shape, table):
         reasons.add(Reason.GROUP_KEY_TYPE)
     names = _names(reading, table)
     if reasons or table is None or shape is None:
@@ -298,15 +297,6 @@ def _key(
         case _:
             assert_never(key)
     return made if isinstance(made, DirectColumn) else Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN)
-
-
-def _grouped(shape: Shape | None, engine: EngineReading | Reason | None) -> Iterator[Shape]:
-    """Give the shapes that tell the group keys: in parentheses, only the engine sees a column."""
-    if shape is not None:
-        yield shape
-        if isinstance(engine, EngineReading) and engine.shape is not None:
-            if engine.shape.table == shape.table:
-                yield engine.shape
 
 
 def _vague_key(shape: Shape, table: Table) -> bool:

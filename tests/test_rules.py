@@ -579,16 +579,6 @@ def engine() -> Iterator[Engine]:
 JSON = TypeAdapter(Predicate)
 
 
-@pytest.mark.parametrize(
-    "key", ["(iv)", "(iv), tx", "(iv, tx)", "((iv)), tx", "(ttz), tx", "tx, (iv)"]
-)
-def test_a_key_of_a_vague_type_is_seen_in_parentheses_too(engine, key):
-    statement = f"SELECT COUNT(*) FROM scalars GROUP BY {key}"
-    made = classify(statement, engine.schema, engine.read(statement))
-    assert made.reasons == (Reason.GROUP_KEY_TYPE,)
-    assert not made.any_eligible
-
-
 def test_a_released_count_is_the_count(engine):
     oracle = Oracle(engine.connection, engine.schema)
     tables = [
