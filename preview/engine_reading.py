@@ -119,7 +119,7 @@ def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> Pla
         shape = _shape(plans[0], pins)
     except _Unreadable as unreadable:
         reasons = _found_in(plans) or (unreadable.reason,)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
         reasons = (Reason.PLAN_UNREADABLE,)
     reading = EngineReading(shape=shape, reasons=reasons, plan_sha256=digest)
     return PlanReading(reading, types)
@@ -626,10 +626,7 @@ def _constant(expression: Node) -> _Constant | None:
         return _Constant(base, "true" if value else "false")
     if base in INTEGER_RANGES or size is not None:
         number = value["upper"] * 2**64 + value["lower"] if isinstance(value, dict) else value
-        places = size[1] if size else 0
-        digits = f"{abs(number):0{places + 1}}"
-        whole, fraction = digits[: len(digits) - places], digits[len(digits) - places :]
-        return _Constant(base, _plain(f"{'-' if number < 0 else ''}{whole}.{fraction}"))
+        return _Constant(base, _plain(f"{number:d}e-{size[1] if size else 0}"))
     if base == "DOUBLE":
         return _float(value, base)
     return None
@@ -640,14 +637,14 @@ def _plain(text: str) -> str:
     # Nothing here rounds: a decimal made from text, and formatted, keeps every digit.
     full = f"{Decimal(text):f}"
     full = full.rstrip("0").rstrip(".") if "." in full else full
-    return "0" if full in ("-0", "") else full
+    return "0" if full == "-0" else full
 
 
 def _float(text: str, base: str) -> _Constant | None:
     value = Decimal(text)
     if not value.is_finite():
         return None
-    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
+    digits = "".join(map(str, value.as_tuple().digits)).rstrip("0")
     return _Constant(base, _plain(text)) if len(digits) <= FLOAT_DIGITS[base] else None
 
 
@@ -713,7 +710,7 @@ def _from_text(text: str, to: str) -> _Constant | None:
 
 def _is_date(text: str) -> bool:
     try:
-        return len(text) == 10 and date.fromisoformat(text).isoformat() == text
+        return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
 
