@@ -587,11 +587,7 @@ def _comparison(left: Node, operator: Operator, right: Node, columns: list[_Colu
     constant = _constant(right)
     if constant is None or constant.type != becomes:
         return _NOT_EXACT
-    value = (
-        constant
-        if becomes == column.type or column.type == "ENUM"
-        else _cast(constant, column.type)
-    )
+    value = constant if column.type == "ENUM" else _cast(constant, column.type)
     if value is None:
         return _NOT_EXACT
     return Comparison(
@@ -662,14 +658,10 @@ def _cast(constant: _Constant, to: str) -> _Constant | None:
         return _number(text, to)
     if to in FLOAT_DIGITS:
         return _float(text, to) if is_number else None
-    if base == "VARCHAR":
+    # Under a time zone, neither a date nor a plain timestamp is an instant: both lack an offset.
+    if base in ("VARCHAR", "TIMESTAMP"):
         return _from_text(text, to)
-    if base in ("DATE", "TIMESTAMP") and to.startswith("TIMESTAMP") and to in FRACTION_DIGITS:
-        # Under a time zone, neither a date nor a plain timestamp is an instant.
-        if to in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"):
-            return None
-        return _from_text(text if base == "TIMESTAMP" else f"{text} 00:00:00", to)
-    return None
+    return _from_text(f"{text} 00:00:00", to) if base == "DATE" else None
 
 
 def _number(text: str, to: str) -> _Constant | None:

@@ -35,8 +35,10 @@ from preview.engine_reading import (
     COUNT_MAX,
     PLAN_QUERY,
     _cast,
+    _condition,
     _Constant,
     _constant,
+    _Native,
     _widens,
     parse_plan,
     read_plan,
@@ -200,6 +202,14 @@ def test_a_result_of_other_width_has_the_reasons_of_its_statement():
     assert {cell.reasons for cell in released.withheld} == {(Reason.READINGS_DISAGREE,)}
 
 
+@pytest.mark.parametrize("column", ["share", "distance", "cancelled"])
+def test_a_cell_that_its_type_cannot_hold_is_malformed(column):
+    observation = observe(f"SELECT {column} FROM flights", shape(of(column)), [[None], ["x"]])
+    released = release(observation, observation.preview())
+    assert released.no_answer_reason is Reason.OBSERVATION_MALFORMED
+    assert released.no_answer_at == "/rows/1/0/text"
+
+
 def test_a_group_is_named_by_its_key_not_by_a_sum_of_it():
     read = shape(calc("SUM", "distance"), of("distance"), groups=("distance",))
     statement = "SELECT SUM(distance), distance FROM flights GROUP BY distance"
@@ -232,6 +242,11 @@ NO_PLANS = [
 @pytest.mark.parametrize("text", NO_PLANS, ids=lambda text: text[:40])
 def test_what_is_no_plan_is_unreadable(engine, text):
     assert read_plan(text, engine.pins).reading.reasons == (Reason.PLAN_UNREADABLE,)
+
+
+def test_plans_that_are_no_list_are_searched_all_the_same(engine):
+    text = '{"error": false, "plans": {"a": {"type": "LOGICAL_WINDOW"}}}'
+    assert read_plan(text, engine.pins).reading.reasons == (Reason.WINDOW,)
 
 
 def test_two_plans_are_none(engine):
@@ -384,6 +399,10 @@ def test_why_there_is_no_shape(engine, statement, reasons):
 
 
 SHAPES = {
+    "SELECT count(*) FROM t GROUP BY ALL HAVING a > 1": (
+        (Aggregate(calculation="COUNT", column=None),),
+        (DirectColumn(column="a"), Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN)),
+    ),
     "SELECT a + 1 AS x, count(*) FROM t GROUP BY a + 1": (
         (Other(reason=Reason.EXPRESSION), Aggregate(calculation="COUNT", column=None)),
         (Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN),),
@@ -541,3 +560,84 @@ def test_a_constant_that_is_no_number_states_nothing(engine, bad):
         reading = damaged(engine, statement, harm)
         told = reading.shape is not None and reading.shape.filter
         assert not isinstance(told, Comparison) or bad in (True, "1_0"), (literal, told)
+
+
+def ref(index: int) -> dict[str, Any]:
+    return {"expression_class": "BOUND_REF", "type": "BOUND_REF", "index": index}
+
+
+def call(kind: str, *children: dict[str, Any], path: tuple[str, ...] = ("x",)) -> dict[str, Any]:
+    return {
+        "expression_class": "BOUND_FUNCTION",
+        "type": kind,
+        "children": [*children],
+        "qname": {"path": list(path)},
+        "function_data": {"lower_inclusive": True, "upper_inclusive": True},
+    }
+
+
+def operator(kind: str, *children: dict[str, Any]) -> dict[str, Any]:
+    return {"expression_class": "BOUND_OPERATOR", "type": kind, "children": [*children]}
+
+
+def joint(kind: str, *children: dict[str, Any]) -> dict[str, Any]:
+    return {"expression_class": "BOUND_CONJUNCTION", "type": kind, "children": [*children]}
+
+
+COLUMNS: list[Any] = [
+    _Native("a", "INTEGER"), _Native("b", "VARCHAR"), _Native("f", "BOOLEAN"),
+    Other(reason=Reason.COLUMN_UNKNOWN),
+]  # fmt: skip
+A, B, F, NONE = (ref(index) for index in range(4))
+ONE = constant({"id": "INTEGER", "type_info": None}, 1)
+LONG = constant({"id": "BIGINT", "type_info": None}, 1)
+TEXT = constant({"id": "VARCHAR", "type_info": None}, "x")
+LIKE = ("system", "main", "~~")
+NOT_STATABLE: list[dict[str, Any]] = [
+    joint("CONJUNCTION_XOR", F, F),
+    operator("OPERATOR_NOT", F, F),
+    operator("OPERATOR_IS_NULL", A, A),
+    operator("OPERATOR_IS_NULL", NONE),
+    operator("OPERATOR_IS_NOT_NULL", ONE),
+    operator("OPERATOR_COALESCE", A, ONE),
+    operator("COMPARE_IN", A),
+    operator("COMPARE_IN", A, ONE, A),
+    operator("COMPARE_IN", NONE, ONE),
+    A,
+    NONE,
+    call("COMPARE_EQUAL", A, ONE, ONE),
+    call("COMPARE_OTHER", A, ONE),
+    call("COMPARE_BETWEEN", A, ONE, ONE, ONE, path=("__between",)),
+    call("COMPARE_OTHER", A, ONE, ONE, path=("__between",)),
+    call("FUNCTION", B, TEXT, path=("other", "main", "~~")),
+    call("FUNCTION", B, TEXT, path=("~~",)),
+    call("FUNCTION", B, TEXT, path=("system", "main", "=~")),
+    call("FUNCTION", B, TEXT, TEXT, path=LIKE),
+    call("FUNCTION", NONE, TEXT, path=LIKE),
+    call("FUNCTION", A, TEXT, path=LIKE),
+    call("FUNCTION", B, B, path=LIKE),
+    call("FUNCTION", B, ONE, path=LIKE),
+]
+NOT_EXACT = [
+    operator("COMPARE_IN", A, ONE, LONG),
+    call("COMPARE_EQUAL", A, LONG, path=("=",)),
+    call("COMPARE_EQUAL", B, ONE, path=("=",)),
+]
+
+
+def test_a_range_without_its_ends():
+    between = call("COMPARE_BETWEEN", A, ONE, ONE, path=("__between",))
+    between["function_data"] = {"lower_inclusive": False, "upper_inclusive": False}
+    made = _condition(between, COLUMNS)
+    assert isinstance(made, Conjunction)
+    assert [one.operator for one in made.members if isinstance(one, Comparison)] == [">", "<"]
+
+
+@pytest.mark.parametrize("expression", NOT_STATABLE)
+def test_a_condition_that_cannot_be_stated(expression):
+    assert _condition(expression, COLUMNS) == Unstatable(reason=Reason.FILTER_NOT_STATABLE)
+
+
+@pytest.mark.parametrize("expression", NOT_EXACT)
+def test_a_literal_that_is_not_exact(expression):
+    assert _condition(expression, COLUMNS) == Unstatable(reason=Reason.LITERAL_NOT_EXACT)
