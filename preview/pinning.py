@@ -311,6 +311,8 @@ def _load(
                 rows_of(connection, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, path[0])}")
                 rows_of(connection, f"CREATE TABLE {table} ({listed})")
             except duckdb.Error as error:
+                if _is_ours(error, private):
+                    raise
                 kind = type(error).__name__
                 raise SourceError(f"{shown}: the engine makes no such table ({kind})") from None
             _watched(
@@ -326,12 +328,17 @@ def _load(
                         f"type {kind}; give the column another type"
                     )
     except duckdb.Error as error:
-        # Rows are copied in one statement: only the text says on which side it went wrong.
-        if isinstance(error, duckdb.OutOfMemoryException) or any(
-            str((private / ours).absolute()) in str(error) for ours in (DATABASE_NAME, "spill")
-        ):
+        if _is_ours(error, private):
             raise
         raise engine_fault(source, error, (name for name, _ in columns)) from None
+
+
+def _is_ours(error: duckdb.Error, private: Path) -> bool:
+    """Say whether what is written went wrong, and not a source: only the text of an error tells."""
+    written = (str((private / name).absolute()) for name in (DATABASE_NAME, "spill"))
+    return isinstance(error, duckdb.OutOfMemoryException) or any(
+        path in str(error) for path in written
+    )
 
 
 def _watched(

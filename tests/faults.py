@@ -498,6 +498,7 @@ def killed_pins(bench: Bench, count: int) -> None:
         bench.tally.bad("left behind", "the folder of a process that died")
 
 
+_NO_DISK = 77
 _ON_A_DISK_OF_ITS_OWN = (
     "unshare", "--map-root-user", "--mount", sys.executable, "-m", "tests.faults", "--on-disks"
 )  # fmt: skip
@@ -508,7 +509,9 @@ def full_disk(bench: Bench, count: int) -> None:
     whole = sum(file.stat().st_size for file in bench.snapshot.folder.iterdir())
     disk = bench.folder / "disk"
     disk.mkdir()
-    sizes = [int(bench.random.random() * 1.2 * whole) + 4096 for _ in range(count)]
+    page = os.sysconf("SC_PAGE_SIZE")
+    sizes = [int(bench.random.random() * 1.2 * whole) + page for _ in range(count)]
+    sizes += [page * pages for pages in range(1, min(count, 24))]
     run = subprocess.run(
         [*_ON_A_DISK_OF_ITS_OWN, str(disk), *map(str, sizes)],
         cwd=ROOT,
@@ -516,8 +519,11 @@ def full_disk(bench: Bench, count: int) -> None:
         text=True,
         check=False,
     )
+    if run.returncode == _NO_DISK or run.stderr.startswith("unshare:"):
+        sys.stderr.write("no disk of a few kilobytes can be made here\n")
+        return
     if run.returncode:
-        sys.stderr.write(f"no disk of a few kilobytes can be made here: {run.stderr[-300:]}\n")
+        bench.tally.bad("wrong", f"full disk: {run.stderr[-500:]}")
         return
     told = json.loads(run.stdout)
     bench.tally.done.update({"disks run full": told["disks"]})
@@ -531,7 +537,8 @@ def _on_disks(disk: Path, sizes: list[int]) -> None:
         bench = Bench(Path(folder), 0)
         for size in sizes:
             mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
-            subprocess.run(mount, check=True)
+            if subprocess.run(mount, check=False).returncode:
+                sys.exit(_NO_DISK)
             _pin_without_room(bench, disk / "parent")
             subprocess.run(["umount", str(disk)], check=True)
     tally = bench.tally
