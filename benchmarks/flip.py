@@ -6,6 +6,7 @@ At every position one bit is flipped, and another byte is put. The decision is c
 as the program calls it.
 """
 
+import argparse
 import multiprocessing
 import os
 import random
@@ -42,7 +43,13 @@ def _part(task: tuple[bytes, int, int]) -> list[int]:
 
 def main() -> int:
     """Change every byte of a file and print what came of it."""
-    data = Path(sys.argv[1]).read_bytes()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.flip", description=__doc__)
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file that holds a bundle")
+    path = parser.parse_args().bundle
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        parser.error(f"{path}: {error.strerror}")
     if verify(data).structural_status == "failed":
         print("the bundle fails as it is")
         return 1

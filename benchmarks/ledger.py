@@ -217,13 +217,14 @@ def _looking_up(path: Path, count: int, number: int) -> list[float]:
 
 
 def _verifying(path: Path) -> None:
-    checked, hashed = [], []
+    checked, hashed, entries = [], [], 0
     for _ in range(5):
         started = time.perf_counter()
         with Ledger(path, readonly=True) as ledger:
             found = audit(ledger)
         checked.append(time.perf_counter() - started)
         assert found.whole  # or there is nothing to measure
+        entries = found.entries
         started = time.perf_counter()
         with path.open("rb") as file:
             hashlib.file_digest(file, "sha256")
@@ -231,7 +232,7 @@ def _verifying(path: Path) -> None:
     size = path.stat().st_size
     own, plain = size / statistics.median(checked), size / statistics.median(hashed)
     print(
-        f"verify: {found.entries:,} entries, {size / 1e6:,.0f} MB: {own / 1e6:,.0f} MB a second, "
+        f"verify: {entries:,} entries, {size / 1e6:,.0f} MB: {own / 1e6:,.0f} MB a second, "
         f"hashing the file's bytes {plain / 1e6:,.0f} MB a second: {own / plain:.2f} times"
     )
 
