@@ -1,6 +1,6 @@
 """How long does `classify` take beside sqlglot's `parse_one`, compiled and in plain Python?
 
-    python -m benchmarks.parse [--rounds N] [--pure N]
+    python -m benchmarks.parse [--rounds N] [--pure N] [--each N]
 
 A statement cannot be judged without being parsed, so parsing it is the floor. Every statement is
 another text in every turn, so that nothing that is kept of a statement helps. For plain Python the
@@ -27,13 +27,14 @@ from benchmarks.timing import Option, Result, Row, Work
 from eligibility import Schema, classify
 
 OPTIONS = {
-    "rounds": Option(400, 40, "turns for each statement, compiled"),
-    "pure": Option(150, 15, "turns for each statement, in plain Python"),
+    "rounds": Option(100, 10, "turns for each statement, compiled"),
+    "pure": Option(50, 7, "turns for each statement, in plain Python"),
+    "each": Option(10, 10, "statements that each side takes in one turn"),
 }
 _COMPILED = (sqlglot.parser, sqlglot.tokenizer_core)
 _NOTE = (
-    "The ratio is the median of the statements' ratios. Each statement has another literal or alias "
-    "in every turn: nothing kept of a statement can help."
+    "The ratio is the median of the statements' ratios. In every turn each side takes texts that "
+    "it has never seen, with another literal or alias: nothing kept of a statement can help."
 )
 
 
@@ -44,14 +45,14 @@ def measure(asked: argparse.Namespace, folder: Path) -> Iterable[Result]:
         "classify-compiled",
         "How long does `classify` take beside compiled `parse_one`?",
         1.6,
-        rows(asked.rounds) if compiled else (),
+        rows(asked.rounds, asked.each) if compiled else (),
         () if compiled else ("sqlglotc is not installed here.",),
     )
     yield _result(
         "classify-pure",
         "How long does `classify` take beside `parse_one` in plain Python?",
         1.3,
-        pure(asked.pure, folder),
+        pure(asked.pure, asked.each, folder),
     )
 
 
@@ -70,14 +71,23 @@ def _result(
     )
 
 
-def rows(rounds: int) -> tuple[Row, ...]:
+def rows(rounds: int, each: int) -> tuple[Row, ...]:
     """Time every simple statement with the sqlglot that is imported here."""
     tables = schema()
     found = []
     for name, template in SIMPLE.items():
-        texts = [varied(template, number) for number in range(rounds + timing.WARM)]
+        texts = [varied(template, number) for number in range((rounds + timing.WARM) * each)]
         assert all(o.label for o in classify(texts[0], tables).outputs)  # or less would be judged
-        found.append(timing.compared(name, _classifying(texts, tables), _parsing(texts), rounds))
+        found.append(
+            timing.compared(
+                name,
+                _classifying(texts, tables),
+                _parsing(texts),
+                rounds,
+                own_each=each,
+                other_each=each,
+            )
+        )
     return tuple(found)
 
 
@@ -89,7 +99,7 @@ def _parsing(texts: list[str]) -> Work:
     return lambda number: sqlglot.parse_one(texts[number], dialect="duckdb")
 
 
-def pure(rounds: int, folder: Path) -> tuple[Row, ...]:
+def pure(rounds: int, each: int, folder: Path) -> tuple[Row, ...]:
     """Time them in another interpreter that imports a copy of sqlglot without compiled files."""
     place = folder / "pure"
     shutil.rmtree(place, ignore_errors=True)
@@ -98,7 +108,10 @@ def pure(rounds: int, folder: Path) -> tuple[Row, ...]:
     path = os.pathsep.join([str(place), str(timing.ROOT)])
     try:
         ran = subprocess.run(
-            [sys.executable, "-c", "from benchmarks import parse; parse.print_pure()", str(rounds)],
+            [
+                *(sys.executable, "-c", "from benchmarks import parse; parse.print_pure()"),
+                *(str(rounds), str(each)),
+            ],
             cwd=timing.ROOT,
             env={**os.environ, "PYTHONPATH": path},
             check=True,
@@ -112,7 +125,7 @@ def pure(rounds: int, folder: Path) -> tuple[Row, ...]:
 
 def print_pure() -> None:
     """Print the rows as JSON; run by `pure` where nothing of sqlglot is compiled."""
-    found = rows(int(sys.argv[1]))
+    found = rows(*map(int, sys.argv[1:]))
     files = [
         str(module.__file__)
         for name, module in sys.modules.items()

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 ROOT = Path(__file__).resolve().parent.parent
 WARM = 3  # turns that are not counted
@@ -111,6 +111,13 @@ class Result:
         return self.measured >= self.bar if self.least else self.measured <= self.bar
 
 
+class Measured(TypedDict):
+    """The part of a result that measuring gives."""
+
+    measured: float | None
+    rows: tuple[Row, ...]
+
+
 def middle(rows: Sequence[Row]) -> float | None:
     """Give the median of the rows' ratios; None where there is no row."""
     return statistics.median(row.ratio for row in rows) if rows else None
@@ -119,13 +126,14 @@ def middle(rows: Sequence[Row]) -> float | None:
 # --- turns ----------------------------------------------------------------------------------------
 
 
-def timed(work: Work) -> Callable[[int], float]:
-    """Give a work that says how many seconds it took."""
+def timed(work: Work, each: int = 1) -> Callable[[int], float]:
+    """Give a work that says how many seconds it took; done `each` times in one go, one of them."""
 
     def run(number: int) -> float:
         started = time.perf_counter()
-        work(number)
-        return time.perf_counter() - started
+        for at in range(number * each, (number + 1) * each):
+            work(at)
+        return (time.perf_counter() - started) / each
 
     return run
 
@@ -161,9 +169,33 @@ def row(name: str, own: Sequence[float], other: Sequence[float], over: str = "tu
     )
 
 
-def compared(name: str, own: Work, other: Work, rounds: int, warm: int = WARM) -> Row:
-    """Time two works in turns."""
-    found = turns({"own": timed(own), "other": timed(other)}, rounds, warm)
+def compared(
+    name: str,
+    own: Work,
+    other: Work,
+    rounds: int,
+    *,
+    own_each: int = 1,
+    other_each: int = 1,
+    warm: int = WARM,
+) -> Row:
+    """Time two works in turns.
+
+    Args:
+        name: of the row.
+        own: a work; each call gets a number of its own.
+        other: what it stands beside.
+        rounds: how many turns are counted.
+        own_each: how often it is done in one turn. Several times where it is short: else it is
+            measured as it is just after the other has filled the processor's caches.
+        other_each: the same for the other.
+        warm: how many turns before them are not counted.
+
+    Returns:
+        The row.
+    """
+    works = {"own": timed(own, own_each), "other": timed(other, other_each)}
+    found = turns(works, rounds, warm)
     return row(name, found["own"], found["other"])
 
 
@@ -231,11 +263,17 @@ def main(script: str, doc: str, options: Mapping[str, Option], measure: Measure)
     """
     asked = _asked(script, doc, options)
     started = time.perf_counter()
-    with scratch(asked.folder) as folder:
-        results = list(measure(asked, folder))
-    for each in results:
-        print("\n".join(told(each)), flush=True)
-    if asked.json is not None:
+    results: list[Result] = []
+    failed: str | None = None
+    try:
+        with scratch(asked.folder) as folder:
+            for each in measure(asked, folder):
+                print("\n".join(told(each)), flush=True)
+                results.append(each)
+    except BaseException as error:
+        failed = type(error).__name__
+        raise
+    finally:
         report = {
             "script": script,
             "question": doc.splitlines()[0],
@@ -244,9 +282,11 @@ def main(script: str, doc: str, options: Mapping[str, Option], measure: Measure)
             "seconds": round(time.perf_counter() - started, 1),
             "machine": machine(),
             "arguments": {name: getattr(asked, name) for name in options},
+            "failed": failed,
             "results": [asdict(each) for each in results],
         }
-        write_json(asked.json, report)
+        if asked.json is not None:
+            write_json(asked.json, report)
     return 0
 
 
