@@ -14,7 +14,6 @@ Invariants
       compared before and after every statement, and when a child has opened it.
 """
 
-import hashlib
 import os
 import resource
 import signal
@@ -25,7 +24,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, Self, TypeVar
@@ -36,11 +34,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
     ROWS_MAX,
-    Cell,
     Engine,
     EngineReading,
     Observation,
-    OutputColumn,
     Pin,
 )
 from eligibility.reasons import Reason
@@ -56,6 +52,7 @@ from preview.errors import (
     StatementRefused,
     StatementTimedOut,
 )
+from preview.observing import Observer
 from preview.sealed import THREADS, open_sealed
 
 if TYPE_CHECKING:
@@ -125,6 +122,7 @@ class Recorder:
                 pins=snapshot.pins,
             )
         )
+        self._observer = Observer(snapshot)
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._closed = False
@@ -155,28 +153,7 @@ class Recorder:
         if self._ledger is not None:
             self._ledger.check()
         outcome, engine = self._ask(b"c", statement, Captured)
-        observation = Observation.sealed(
-            statement=statement,
-            statement_sha256=hashlib.sha256(statement.encode()).hexdigest(),
-            snapshot=self._snapshot.id,
-            manifest_sha256=self._snapshot.manifest_sha256,
-            pins=self._snapshot.pins,
-            engine=engine,
-            reading=outcome.reading,
-            columns=tuple(
-                OutputColumn(position=place, name=name, type=kind)
-                for place, (name, kind) in enumerate(zip(outcome.names, outcome.types, strict=True))
-            ),
-            rows=tuple(
-                tuple(
-                    Cell(type=kind, text=text)
-                    for kind, text in zip(outcome.types, row, strict=True)
-                )
-                for row in outcome.rows
-            ),
-            truncated=outcome.truncated,
-            captured_at=datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z",
-        )
+        observation = self._observer.observation(statement, outcome, engine)
         if self._ledger is not None:
             self._ledger.record(observation)
         return observation
@@ -364,7 +341,7 @@ def _checked(frame: bytes) -> Answer:
         raise _malformed() from None
     if isinstance(answer, Captured):
         width = len(answer.names)
-        size = sum(len(text.encode()) for row in answer.rows for text in row if text is not None)
+        size = len("".join([text for row in answer.rows for text in row if text]).encode())
         if (
             len(answer.types) != width
             or any(len(row) != width for row in answer.rows)

@@ -1,0 +1,119 @@
+"""What the child returned → an observation, written and validated once (contract 6).
+
+Invariants
+  B1  The digest is `Observation.recomputed_digest`: it is made from the same canonical bytes, whose
+      parts that do not change from statement to statement are written only once.
+  B2  The observation is a valid one: every cell, and then the whole, passes its model.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from json.encoder import encode_basestring as _text
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from eligibility.evidence import (
+    OBSERVATION_FORMAT,
+    Cell,
+    Engine,
+    Observation,
+    OutputColumn,
+    canonical_bytes,
+)
+from preview.capture import Captured
+
+if TYPE_CHECKING:
+    from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
+
+_CELLS = TypeAdapter(list[Cell])
+_AS_IT_IS = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+class Observer:
+    """Makes observations over one snapshot. Safe to use from several threads."""
+
+    def __init__(self, snapshot: "Snapshot") -> None:
+        """Write what every observation over a snapshot has in common.
+
+        Args:
+            snapshot: an opened snapshot.
+        """
+        self._snapshot = snapshot
+        self._pins = f"[{','.join([canonical_bytes(pin).decode() for pin in snapshot.pins])}]"
+        self._engine: tuple[Engine | None, str] = (None, "")
+
+    def observation(self, statement: str, captured: Captured, engine: Engine) -> Observation:
+        """Make the observation of one execution that just ended.
+
+        Args:
+            statement: the text as it was written.
+            captured: what its execution returned; every row as wide as `names` and `types`.
+            engine: what executed it.
+
+        Returns:
+            The observation, with its digest.
+
+        Raises:
+            pydantic.ValidationError: where it would not be a valid one.
+        """
+        snapshot, names, types = self._snapshot, captured.names, captured.types
+        rows, written_rows = _rows(types, captured.rows)
+        statement_sha256 = hashlib.sha256(statement.encode()).hexdigest()
+        captured_at = datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        columns = [
+            {"name": name, "position": place, "type": kind}
+            for place, (name, kind) in enumerate(zip(names, types, strict=True))
+        ]
+        truncated = "null" if captured.truncated is None else _text(captured.truncated)
+        # In the order of RFC 8785, by name, and without `digest`.
+        written = (
+            f'{{"captured_at":{_text(captured_at)},"columns":{_AS_IT_IS(columns)}'
+            f',"engine":{self._written(engine)},"format":{_text(OBSERVATION_FORMAT)}'
+            f',"manifest_sha256":{_text(snapshot.manifest_sha256)},"pins":{self._pins}'
+            f',"reading":{canonical_bytes(captured.reading).decode()},"rows":{written_rows}'
+            f',"snapshot":{_text(snapshot.id)},"statement":{_text(statement)}'
+            f',"statement_sha256":{_text(statement_sha256)},"truncated":{truncated}}}'
+        )
+        return Observation(
+            format=OBSERVATION_FORMAT,
+            statement=statement,
+            statement_sha256=statement_sha256,
+            snapshot=snapshot.id,
+            manifest_sha256=snapshot.manifest_sha256,
+            pins=snapshot.pins,
+            engine=engine,
+            reading=captured.reading,
+            columns=tuple([OutputColumn.model_validate(column) for column in columns]),
+            rows=rows,
+            truncated=captured.truncated,
+            captured_at=captured_at,
+            digest=hashlib.sha256(written.encode()).hexdigest(),
+        )
+
+    def _written(self, engine: Engine) -> str:
+        kept, written = self._engine
+        if kept is not engine:
+            written = canonical_bytes(engine).decode()
+            self._engine = (engine, written)
+        return written
+
+
+def _rows(
+    types: Sequence[str], rows: Sequence[Sequence[str | None]]
+) -> tuple[tuple[tuple[Cell, ...], ...], str]:
+    """Make the cells, and write them; a text that repeats in its column is one cell."""
+    made, written = [], []
+    for kind, texts in zip(types, zip(*rows, strict=True), strict=bool(rows)):
+        different = list(dict.fromkeys(texts))
+        cells = _CELLS.validate_python([{"type": kind, "text": text} for text in different])
+        made.append(map(dict(zip(different, cells, strict=True)).__getitem__, texts))
+        end = f',"type":{_text(kind)}}}'
+        members = {
+            text: f'{{"text":{"null" if text is None else _text(text)}{end}' for text in different
+        }
+        written.append(map(members.__getitem__, texts))
+    lines = [f"[{','.join(row)}]" for row in zip(*written, strict=True)]
+    return tuple(zip(*made, strict=True)), f"[{','.join(lines)}]"
