@@ -22,7 +22,7 @@ from eligibility.evidence import (
 from eligibility.reading import TextReading, read
 from eligibility.reasons import Reason
 from eligibility.rules import Decision, decide
-from eligibility.shape import DirectColumn, Selection, unstatable_reasons
+from eligibility.shape import Selection, unstatable_reasons
 from eligibility.statement import problems
 from eligibility.wording import filter_text
 
@@ -79,18 +79,15 @@ def _on_fresh_stack(statement: str, schema: Schema, engine: EngineSaid) -> Verdi
 def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextReading) -> Verdicts:
     asked = _ENGINE_REASONS[engine] if isinstance(engine, str) else engine
     decision = decide(reading, schema, asked)
-    shape = decision.shape
-    selection = reading.selection
+    groups = decision.shape.groups if decision.shape else ()
     return Verdicts(
         statement_sha256=hashlib.sha256(statement.encode(errors="surrogatepass")).hexdigest(),
         engine=_answer(engine, decision),
         reasons=decision.reasons,
         outputs=decision.outputs,
         filter=_filter(reading, schema, decision),
-        groups=tuple(
-            key.column for key in (shape.groups if shape else ()) if isinstance(key, DirectColumn)
-        ),
-        selection=_flags(selection),
+        groups=tuple([key.column for key in groups if key.kind == "column"]),
+        selection=_flags(reading.selection),
     )
 
 

@@ -117,7 +117,9 @@ class Table(Model):
 
     def column(self, name: str) -> Column | None:
         """Find a column as DuckDB would: by name, ASCII case folded."""
-        place = self._places.get(fold(name))
+        place = self._places.get(name)  # folded names stand for themselves
+        if place is None:
+            place = self._places.get(fold(name))
         return None if place is None else self.columns[place]
 
 
@@ -193,7 +195,8 @@ class Schema(Model):
             The table of which `parts` is a suffix of (catalog, schema, table), one part meaning
             schema `main` only; None for none. Paths differ, so there are never several.
         """
-        return self._suffixes.get(tuple([fold(part) for part in parts]))
+        found = self._suffixes.get(parts)  # folded names stand for themselves
+        return found or self._suffixes.get(tuple([fold(part) for part in parts]))
 
     @cached_property
     def _suffixes(self) -> dict[tuple[str, ...], Table]:

@@ -12,9 +12,11 @@ Invariants
 
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -28,7 +30,7 @@ from eligibility.shape import Calculation, Operator, Selection
 COUNT_MAX = 2**53 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ref:
     """A column as written: its name, and its qualifier if it has one."""
 
@@ -36,7 +38,7 @@ class Ref:
     qualifier: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Calculated:
     """One of the five calculations; `argument` is None for `COUNT(*)`."""
 
@@ -44,26 +46,26 @@ class Calculated:
     argument: Ref | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Star:
     """A bare star, alone in the select list."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
     """Anything else, as what it was found to be."""
 
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Position:
     """A group key written as the number of an output, counted from 1."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Raw:
     """A literal as written; `form` as in `literal.exact`."""
 
@@ -71,7 +73,7 @@ class Raw:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Compared:
     """`left operator right`, as written."""
 
@@ -80,7 +82,7 @@ class Compared:
     right: "Ref | Raw"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ranged:
     """`column BETWEEN low AND high`."""
 
@@ -89,7 +91,7 @@ class Ranged:
     high: "Ref | Raw"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Listed:
     """`column IN (…)`."""
 
@@ -97,14 +99,14 @@ class Listed:
     values: tuple[Raw, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Nullness:
     """`column IS NULL`."""
 
     column: Ref
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Matched:
     """`column LIKE pattern`; ILIKE where `fold`."""
 
@@ -113,14 +115,14 @@ class Matched:
     fold: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Negated:
     """`NOT member`."""
 
     member: "Condition"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Joined:
     """Conditions joined by AND or by OR."""
 
@@ -133,7 +135,7 @@ OutputReading = Ref | Calculated | Star | Found
 KeyReading = Ref | Position | Found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextReading:
     """What the text says.
 
@@ -164,6 +166,17 @@ class _Dialect(DuckDB):
 
 
 _DIALECT = _Dialect()
+
+
+class _Parsing(threading.local):
+    """A tokenizer and a parser for each thread; both forget the last text when they begin anew."""
+
+    def __init__(self) -> None:
+        self.tokenizer = _DIALECT.tokenizer()
+        self.parser = _DIALECT.parser()
+
+
+_PARSING = _Parsing()
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
 
@@ -192,12 +205,12 @@ def read(statement: str) -> TextReading:
     """
     silent = _SILENT.set(True)
     try:
-        tokens = _DIALECT.tokenize(statement)
+        tokens = _PARSING.tokenizer.tokenize(statement)
         if ("+" in statement or "[" in statement) and _has_unreadable_token(tokens):
             return TextReading(reasons=(Reason.TOKEN_UNREADABLE,))
         if len(tokens) > TOKENS_ALWAYS_PARSED and (reason := _too_many(tokens)) is not None:
             return TextReading(reasons=(reason,))
-        trees = _DIALECT.parser().parse(tokens, statement)
+        trees = _PARSING.parser.parse(tokens, statement)
     except RecursionError:
         raise
     except Exception:  # noqa: BLE001
@@ -422,12 +435,12 @@ def _select(root: exp.Select) -> TextReading:
     source, alias = _source(part("from_"), reasons)
     where, order = part("where"), part("order")
     keys = _keys(part("group"), reasons)
-    selection = Selection(
-        having=bool(part("having")),
-        distinct=_distinct(part("distinct"), reasons),
-        order_by=bool(order),
-        limit=_limit(part("limit"), reasons),
-        offset=_offset(part("offset"), reasons),
+    selection = _selection(
+        bool(part("having")),
+        _distinct(part("distinct"), reasons),
+        bool(order),
+        _limit(part("limit"), reasons),
+        _offset(part("offset"), reasons),
     )
     outputs = tuple([_output(expression) for expression in root.expressions])
     condition = _where(where) if where else None
@@ -437,28 +450,38 @@ def _select(root: exp.Select) -> TextReading:
         or reasons
         or selection.having
         or (order and any(_is_opaque(key) for key in order.expressions))
-        or any(isinstance(made, Found) for _, made in outputs)
+        or not _are_whole(outputs)
         or (condition is not None and not _is_whole(condition))
-        or any(isinstance(key, Found) for key in keys or ())
-        or (len(outputs) > 1 and any(isinstance(made, Star) for _, made in outputs))
+        or (keys and any(isinstance(key, Found) for key in keys))
     ):
         reasons.update(_anywhere(root))
     if not outputs or not (source or reasons):
         reasons.add(Reason.CONSTRUCT_UNKNOWN)
     return TextReading(
-        reasons=in_order(reasons) if reasons else (),
-        source=source,
-        alias=alias,
-        outputs=outputs,
-        filter=condition,
-        keys=keys,
-        selection=selection,
+        in_order(reasons) if reasons else (), source, alias, outputs, condition, keys, selection
     )
+
+
+@lru_cache(maxsize=1024)
+def _selection(
+    having: bool, distinct: bool, order_by: bool, limit: int | None, offset: int | None
+) -> Selection:
+    return Selection(
+        having=having, distinct=distinct, order_by=order_by, limit=limit, offset=offset
+    )
+
+
+def _are_whole(outputs: tuple[tuple[str, OutputReading], ...]) -> bool:
+    """Say whether every output was read to its last node, and a star stands alone."""
+    for _, made in outputs:
+        if isinstance(made, Found) or (isinstance(made, Star) and len(outputs) > 1):
+            return False
+    return True
 
 
 def _is_opaque(key: exp.Expr) -> bool:
     """Say whether a key of ORDER BY is more than a column and its direction."""
-    return isinstance(_column(key.this), Found) or not _only(key, "this", "desc", "nulls_first")
+    return isinstance(_column(key.this), Found) or not _only(key)
 
 
 def _is_whole(condition: Condition) -> bool:
@@ -470,20 +493,74 @@ def _is_whole(condition: Condition) -> bool:
     return not isinstance(condition, Found)
 
 
+_UNKNOWN = Reason.CONSTRUCT_UNKNOWN  # looking a member up by name takes its time
+
+
 def _listed(node: exp.Expr, listed: dict[str, Reason | None], reasons: set[Reason]) -> bool:
     """Name the non-empty arguments of a node that are not on its list; say if there are none."""
     plain = True
     for name, value in node.args.items():
-        reason = listed.get(name, Reason.CONSTRUCT_UNKNOWN)
-        if reason is not None and value is not None and value is not False and value != []:
+        if value is None or value is False or value == []:
+            continue
+        reason = listed.get(name, _UNKNOWN)
+        if reason is not None:
             reasons.add(reason)
             plain = False
     return plain
 
 
-def _only(node: exp.Expr, *listed: str) -> bool:
-    """Say whether a node has no other non-empty argument than those listed (D1)."""
-    for name, value in node.args.items():
+# The other nodes that are read, each with all the arguments that it may have (D1).
+_ARGUMENTS: dict[type[exp.Expr], frozenset[str]] = {
+    kind: frozenset(listed.split())
+    for kind, listed in {
+        exp.Alias: "this alias",
+        exp.And: "this expression",
+        exp.Avg: "this",
+        exp.Between: "this low high",
+        exp.Boolean: "this",
+        exp.Cast: "this to",
+        exp.Column: "this table",
+        exp.Count: "this big_int",
+        exp.DataType: "this",
+        exp.EQ: "this expression",
+        exp.Fetch: "direction count limit_options",
+        exp.From: "this",
+        exp.GT: "this expression",
+        exp.GTE: "this expression",
+        exp.ILike: "this expression negate",
+        exp.Identifier: "this quoted",
+        exp.In: "this expressions",
+        exp.Is: "this expression negate",
+        exp.LT: "this expression",
+        exp.LTE: "this expression",
+        exp.Like: "this expression negate",
+        exp.Limit: "expression",
+        exp.LimitOptions: "rows",
+        exp.Literal: "this is_string",
+        exp.Max: "this",
+        exp.Min: "this",
+        exp.NEQ: "this expression",
+        exp.Neg: "this",
+        exp.Not: "this",
+        exp.Offset: "expression",
+        exp.Or: "this expression",
+        exp.Ordered: "this desc nulls_first",
+        exp.Paren: "this",
+        exp.Sum: "this",
+        exp.TableAlias: "this",
+        exp.Where: "this",
+    }.items()
+}
+_NO_ARGUMENT: frozenset[str] = frozenset()
+
+
+def _only(node: exp.Expr) -> bool:
+    """Say whether a node has no other non-empty argument than those listed for its type (D1)."""
+    args = node.args
+    listed = _ARGUMENTS.get(type(node), _NO_ARGUMENT)
+    if args.keys() <= listed:
+        return True
+    for name, value in args.items():
         if name not in listed and value is not None and value is not False and value != []:
             return False
     return True
@@ -513,28 +590,29 @@ def _source(clause: Any, reasons: set[Reason]) -> tuple[tuple[str, ...], str | N
         reasons.add(Reason.NO_SOURCE)
         return (), None
     table = clause.this
-    if not _only(clause, "this") or type(table) is not exp.Table:
+    if not _only(clause) or type(table) is not exp.Table:
         return (), None
     _listed(table, _TABLE_PARTS, reasons)
-    parts = [table.args.get("catalog"), table.args.get("db"), table.this]
-    names = [_name(part) for part in parts if part is not None]
+    part = table.args.get
+    parts = [_name(at) for at in (part("catalog"), part("db"), part("this")) if at is not None]
+    names = tuple([name for name in parts if name is not None])
     if isinstance(table.this, exp.Func):
         reasons.add(Reason.TABLE_FUNCTION)
-    elif None in names:
+    elif len(names) != len(parts):
         reasons.add(Reason.CONSTRUCT_UNKNOWN)
-    alias = table.args.get("alias")
+    alias = part("alias")
     if alias is None:
-        return tuple(n for n in names if n is not None), None
+        return names, None
     if alias.args.get("columns"):
         reasons.add(Reason.COLUMN_ALIAS_LIST)
-    elif not _only(alias, "this") or _name(alias.this) is None:
+    elif not _only(alias) or _name(alias.this) is None:
         reasons.add(Reason.CONSTRUCT_UNKNOWN)
-    return tuple(n for n in names if n is not None), _name(alias.this)
+    return names, _name(alias.this)
 
 
 def _name(node: Any) -> str | None:
     """Give an identifier's name, or None for anything else."""
-    if type(node) is exp.Identifier and _only(node, "this", "quoted"):
+    if type(node) is exp.Identifier and _only(node):
         return str(node.this)
     return None
 
@@ -551,11 +629,11 @@ def _limit(clause: Any, reasons: set[Reason]) -> int | None:
     if clause is None:
         return None
     count = None
-    if type(clause) is exp.Limit and _only(clause, "expression"):
+    if type(clause) is exp.Limit and _only(clause):
         count = _count(clause.args.get("expression"))
-    elif type(clause) is exp.Fetch and _only(clause, "direction", "count", "limit_options"):
+    elif type(clause) is exp.Fetch and _only(clause):
         options = clause.args.get("limit_options")
-        if options is None or (type(options) is exp.LimitOptions and _only(options, "rows")):
+        if options is None or (type(options) is exp.LimitOptions and _only(options)):
             count = _count(clause.args.get("count"))
     if count is None:
         reasons.add(Reason.LIMIT_NOT_A_NUMBER)
@@ -565,7 +643,7 @@ def _limit(clause: Any, reasons: set[Reason]) -> int | None:
 def _offset(clause: Any, reasons: set[Reason]) -> int | None:
     if clause is None:
         return None
-    count = _count(clause.args.get("expression")) if _only(clause, "expression") else None
+    count = _count(clause.args.get("expression")) if _only(clause) else None
     if count is None:
         reasons.add(Reason.LIMIT_NOT_A_NUMBER)
     return count
@@ -578,7 +656,7 @@ def _count(node: Any) -> int | None:
 
 
 def _is_literal(node: Any) -> bool:
-    return type(node) is exp.Literal and _only(node, "this", "is_string")
+    return type(node) is exp.Literal and _only(node)
 
 
 # --- group keys ---------------------------------------------------------------------------------
@@ -630,7 +708,7 @@ _SPELLINGS = frozenset({"mean", "count_star", "sum", "avg", "min", "max", "count
 def _output(node: exp.Expr) -> tuple[str, OutputReading]:
     if type(node) is exp.Alias:
         name = _name(node.args.get("alias"))
-        if name is None or not _only(node, "this", "alias"):
+        if name is None or not _only(node):
             return "", Found(Reason.EXPRESSION)
         return name, _derivation(node.this)
     made = _derivation(node)
@@ -651,11 +729,12 @@ def _derivation(node: exp.Expr) -> OutputReading:
 def _column(node: exp.Expr) -> Ref | Found:
     if type(node) is not exp.Column:
         return Found(Reason.EXPRESSION)
-    name, table = _name(node.this), node.args.get("table")
-    qualifier = _name(table)
+    part = node.args.get
+    name, table = _name(part("this")), part("table")
+    qualifier = None if table is None else _name(table)
     if name is None or (table is not None and qualifier is None):
         return Found(Reason.EXPRESSION)
-    if not _only(node, "this", "table"):
+    if not _only(node):
         return Found(Reason.QUALIFIER_UNKNOWN)
     return Ref(name, qualifier)
 
@@ -665,14 +744,14 @@ def _calculation(node: exp.Expr, calculation: Calculation) -> OutputReading:
     if calculation == "COUNT":
         if type(argument) is exp.Distinct:
             return Found(Reason.COUNT_DISTINCT)
-        if not _only(node, "this", "big_int"):
+        if not _only(node):
             return Found(Reason.AGGREGATE_MODIFIED)
         if argument is None or type(argument) is exp.Literal:
             return Found(Reason.AGGREGATE_SPELLING)
         if type(argument) is exp.Star:
             known = _only(argument)
             return Calculated("COUNT", None) if known else Found(Reason.STAR_NOT_ALONE)
-    elif not _only(node, "this") or isinstance(argument, (exp.Distinct, exp.Order)):
+    elif not _only(node) or isinstance(argument, (exp.Distinct, exp.Order)):
         return Found(Reason.AGGREGATE_MODIFIED)
     column = _column(argument) if argument is not None else None
     if isinstance(column, Ref):
@@ -736,20 +815,20 @@ _TYPED_LITERALS: dict[exp.DType, str] = {
     exp.DType.TIMESTAMP_NS: "TIMESTAMP_NS",
     exp.DType.UUID: "UUID",
 }
-_NOT_STATABLE = Found(Reason.FILTER_NOT_STATABLE)
+_NOT_STATABLE: Condition = Found(Reason.FILTER_NOT_STATABLE)
 
 
 def _where(clause: exp.Expr) -> Condition:
-    return _condition(clause.this) if _only(clause, "this") else _NOT_STATABLE
+    return _condition(clause.this) if _only(clause) else _NOT_STATABLE
 
 
 def _condition(node: exp.Expr) -> Condition:
     kind = type(node)
-    if (kind is exp.And or kind is exp.Or) and _only(node, "this", "expression"):
-        joint: Literal["and", "or"] = "and" if kind is exp.And else "or"
-        return Joined(joint, tuple(_condition(member) for member in _operands(node, kind)))
     if kind in _OPERATORS:
         return _comparison(node, _OPERATORS[kind])
+    if (kind is exp.And or kind is exp.Or) and _only(node):
+        joint: Literal["and", "or"] = "and" if kind is exp.And else "or"
+        return Joined(joint, tuple([_condition(member) for member in _operands(node, kind)]))
     read_one = _CONDITIONS.get(kind)
     return _NOT_STATABLE if read_one is None else read_one(node)
 
@@ -759,7 +838,7 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     waiting = [node]
     while waiting:
         member = waiting.pop()
-        if type(member) is kind and _only(member, "this", "expression"):
+        if type(member) is kind and _only(member):
             waiting.extend((member.expression, member.this))
         else:
             yield member
@@ -767,7 +846,7 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
 
 def _comparison(node: exp.Expr, operator: Operator) -> Condition:
     left, right = _operand(node.this), _operand(node.expression)
-    if left is None or right is None or not _only(node, "this", "expression"):
+    if left is None or right is None or not _only(node):
         return _NOT_STATABLE
     if isinstance(left, Raw) and isinstance(right, Raw):
         return _NOT_STATABLE
@@ -775,8 +854,10 @@ def _comparison(node: exp.Expr, operator: Operator) -> Condition:
 
 
 def _operand(node: Any) -> Ref | Raw | None:
+    if type(node) is not exp.Column:
+        return _literal(node)
     column = _column(node)
-    return column if isinstance(column, Ref) else _literal(node)
+    return column if isinstance(column, Ref) else None
 
 
 def _literal(node: Any) -> Raw | None:
@@ -784,15 +865,15 @@ def _literal(node: Any) -> Raw | None:
     if _is_literal(node):
         return Raw("text" if node.is_string else "number", node.this)
     if kind is exp.Boolean:
-        return Raw("boolean", "true" if node.this else "false") if _only(node, "this") else None
+        return Raw("boolean", "true" if node.this else "false") if _only(node) else None
     inner: Any = node.this if kind in (exp.Neg, exp.Cast) else None
     if not _is_literal(inner):
         return None
     if kind is exp.Neg:
-        known = _only(node, "this") and not inner.is_string
+        known = _only(node) and not inner.is_string
         return Raw("number", "-" + inner.this) if known else None
     to = node.args.get("to")
-    known = _only(node, "this", "to") and type(to) is exp.DataType and _only(to, "this")
+    known = _only(node) and type(to) is exp.DataType and _only(to)
     form = _TYPED_LITERALS.get(to.this) if known and inner.is_string else None
     return None if form is None else Raw(form, inner.this)
 
@@ -801,7 +882,7 @@ def _between(node: exp.Expr) -> Condition:
     column, low, high = (_operand(node.args.get(name)) for name in ("this", "low", "high"))
     if not isinstance(column, Ref) or low is None or high is None:
         return _NOT_STATABLE
-    return Ranged(column, low, high) if _only(node, "this", "low", "high") else _NOT_STATABLE
+    return Ranged(column, low, high) if _only(node) else _NOT_STATABLE
 
 
 def _in(node: exp.Expr) -> Condition:
@@ -810,7 +891,7 @@ def _in(node: exp.Expr) -> Condition:
     known = tuple(value for value in values if value is not None)
     if isinstance(column, Found) or not known or len(known) != len(values):
         return _NOT_STATABLE
-    return Listed(column, known) if _only(node, "this", "expressions") else _NOT_STATABLE
+    return Listed(column, known) if _only(node) else _NOT_STATABLE
 
 
 def _is(node: exp.Expr) -> Condition:
@@ -818,7 +899,7 @@ def _is(node: exp.Expr) -> Condition:
     null = node.expression
     if isinstance(column, Found) or type(null) is not exp.Null or not _only(null):
         return _NOT_STATABLE
-    if not _only(node, "this", "expression", "negate"):
+    if not _only(node):
         return _NOT_STATABLE
     return Negated(Nullness(column)) if node.args.get("negate") else Nullness(column)
 
@@ -827,7 +908,7 @@ def _like(node: exp.Expr) -> Condition:
     column, pattern = _column(node.this), _literal(node.expression)
     if isinstance(column, Found) or pattern is None or pattern.form != "text":
         return _NOT_STATABLE
-    if not _only(node, "this", "expression", "negate"):
+    if not _only(node):
         return _NOT_STATABLE
     matched = Matched(column, pattern, fold=type(node) is exp.ILike)
     return Negated(matched) if node.args.get("negate") else matched
@@ -839,8 +920,8 @@ def _bare(node: exp.Expr) -> Condition:
 
 
 _CONDITIONS: dict[type[exp.Expr], Callable[[exp.Expr], Condition]] = {
-    exp.Paren: lambda node: _condition(node.this) if _only(node, "this") else _NOT_STATABLE,
-    exp.Not: lambda node: Negated(_condition(node.this)) if _only(node, "this") else _NOT_STATABLE,
+    exp.Paren: lambda node: _condition(node.this) if _only(node) else _NOT_STATABLE,
+    exp.Not: lambda node: Negated(_condition(node.this)) if _only(node) else _NOT_STATABLE,
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from eligibility import reading as text
-from eligibility.evidence import Column, EngineReading, Label, Schema, Table, Verdict, fold
+from eligibility.evidence import (
+    Column,
+    EngineReading,
+    Label,
+    Schema,
+    Table,
+    TablePath,
+    Verdict,
+    fold,
+)
 from eligibility.literal import exact, keeps_column
 from eligibility.reasons import Reason, in_order
 from eligibility.shape import (
@@ -23,7 +32,6 @@ from eligibility.shape import (
     Calculation,
     ColumnComparison,
     Comparison,
-    Conjunction,
     Derivation,
     DirectColumn,
     GroupKey,
@@ -34,6 +42,7 @@ from eligibility.shape import (
     Operator,
     Other,
     Predicate,
+    Selection,
     Shape,
     Truth,
     Unstatable,
@@ -53,7 +62,34 @@ _VAGUE_KEYS: frozenset[TypeClass] = frozenset({"interval", "timetz"})
 _ONLY_EQUALITY: frozenset[TypeClass] = frozenset({"enum", "uuid"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Output:
+    """What one output is, and what that alone decides.
+
+    Attributes:
+        made: of what it is made.
+        reasons: why it could not be stated, whatever rows it is about.
+        label: under what description it could; None where it could not.
+    """
+
+    made: Derivation
+    reasons: tuple[Reason, ...]
+    label: Label | None
+
+
+@dataclass(slots=True)
+class Resolved:
+    """The text's shape: as `shape.Shape`, which the engine's crosses a process in."""
+
+    table: TablePath
+    outputs: tuple[Output, ...]
+    filter: Predicate | None
+    groups: tuple[GroupKey, ...]
+    aggregated: bool
+    selection: Selection
+
+
+@dataclass(slots=True)
 class Decision:
     """What the rules say of one statement.
 
@@ -67,7 +103,7 @@ class Decision:
 
     reasons: tuple[Reason, ...]
     outputs: tuple[Verdict, ...]
-    shape: Shape | None
+    shape: Resolved | None
     filter_agrees: bool
     disagrees: bool
 
@@ -100,23 +136,18 @@ def decide(
         whole = in_order(reasons)
         return Decision(
             whole,
-            tuple(_withheld(i, n, whole) for i, n in enumerate(names)),
+            tuple([_withheld(i, n, whole) for i, n in enumerate(names)]),
             shape,
             filter_agrees=False,
             disagrees=False,
         )
-    return _judge(
-        names,
-        shape,
-        table,
-        engine if isinstance(engine, EngineReading) else None,
-        all_keys=reading.keys is None,
-    )
+    answer = None if engine is None or isinstance(engine, Reason) else engine
+    return _judge(names, shape, table, answer, all_keys=reading.keys is None)
 
 
 def _judge(
     names: tuple[str, ...],
-    shape: Shape,
+    shape: Resolved,
     table: Table,
     engine: EngineReading | None,
     *,
@@ -128,40 +159,39 @@ def _judge(
     same_groups = other is None or frozenset(shape.groups) == frozenset(other.groups)
     scope: tuple[Reason, ...] | None = None
     verdicts, disagrees = [], False
-    for position, derivation in enumerate(shape.outputs):
-        found = _output_reasons(derivation, table)
-        if isinstance(derivation, Aggregate):
-            scope = _scope_reasons(shape, table) if scope is None else scope
+    for position, output in enumerate(shape.outputs):
+        found, aggregate = output.reasons, output.made.kind == "aggregate"
+        if aggregate:
+            scope = _scope_reasons(shape) if scope is None else scope
             found = (*found, *scope)
             if not found and all_keys and not same_groups:
                 # GROUP BY ALL: the text assumed keys that the engine does not have (contract 2).
                 found = (Reason.GROUP_KEY_NOT_A_COLUMN,)
         if not found and engine is not None:
-            agrees = other is not None and same_rows and derivation == other.outputs[position]
-            if isinstance(derivation, Aggregate):
+            agrees = other is not None and same_rows and output.made == other.outputs[position]
+            if aggregate:
                 agrees = agrees and same_filter and same_groups
             if not agrees:
                 disagrees = True
                 found = (Reason.READINGS_DISAGREE, *engine.reasons)
-        verdicts.append(_verdict(position, names[position], derivation, found, table))
+        if found:
+            verdicts.append(_withheld(position, names[position], in_order(found)))
+        else:
+            verdicts.append(_eligible(position, names[position], output.label, table))
     agreed = engine is None or (other is not None and same_rows and same_filter)
     return Decision((), tuple(verdicts), shape, filter_agrees=agreed, disagrees=disagrees)
 
 
-def _verdict(
-    position: int, name: str, derivation: Derivation, found: tuple[Reason, ...], table: Table
-) -> Verdict:
-    if found:
-        return _withheld(position, name, in_order(found))
+def _eligible(position: int, name: str, label: Label | None, table: Table) -> Verdict:
     # A star shows every column in its own place: there a verdict is made once a table.
     in_place = (
-        isinstance(derivation, DirectColumn)
-        and position < len(table.columns)
-        and name == derivation.column == table.columns[position].name
+        position < len(table.columns)
+        and label is not None
+        and label.calculation is None
+        and name == label.column == table.columns[position].name
     )
     made: Verdict | None = table.derived.get(position) if in_place else None
     if made is None:
-        label = _label(derivation, table)
         made = Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
         if in_place:
             table.derived[position] = made
@@ -170,20 +200,6 @@ def _verdict(
 
 def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
     return Verdict(position=position, name=name, verdict="withheld", label=None, reasons=reasons)
-
-
-def _label(derivation: Derivation, table: Table) -> Label:
-    """Give the label of a derivation, made once a table."""
-    label: Label | None = table.derived.get(derivation)
-    if label is None:
-        assert not isinstance(derivation, Other)  # `_output_reasons` withholds it
-        label = table.derived[derivation] = Label(
-            kind=derivation.kind,
-            table=table.path,
-            column=derivation.column,
-            calculation=derivation.calculation if isinstance(derivation, Aggregate) else None,
-        )
-    return label
 
 
 def _names(reading: text.TextReading, table: Table | None) -> tuple[str, ...]:
@@ -199,22 +215,25 @@ def _is_star(reading: text.TextReading) -> bool:
 # --- names become native columns ----------------------------------------------------------------
 
 
-def _resolve(reading: text.TextReading, table: Table) -> Shape:
+def _resolve(reading: text.TextReading, table: Table) -> Resolved:
     """Give the text's shape: every name by the pinned schema (P2)."""
     qualifier = reading.alias if reading.alias is not None else table.path[1]
     if _is_star(reading):
-        outputs: tuple[Derivation, ...] = tuple([_direct(table, c) for c in table.columns])
+        outputs = tuple([_direct(table, column) for column in table.columns])
     else:
-        outputs = tuple([_derivation(made, table, qualifier) for _, made in reading.outputs])
+        outputs = tuple([_output(made, table, qualifier) for _, made in reading.outputs])
     groups = () if reading.keys == () else _groups(reading, outputs, table, qualifier)
     condition = reading.filter
-    return Shape(
-        table=table.path,
-        outputs=outputs,
-        filter=None if condition is None else _bounded(_predicate(condition, table, qualifier)),
-        groups=groups,
-        aggregated=bool(groups) or any(isinstance(made, Aggregate) for made in outputs),
-        selection=reading.selection,
+    aggregated = bool(groups)
+    for output in outputs:
+        aggregated = aggregated or output.made.kind == "aggregate"
+    return Resolved(
+        table.path,
+        outputs,
+        None if condition is None else _bounded(_predicate(condition, table, qualifier)),
+        groups,
+        aggregated,
+        reading.selection,
     )
 
 
@@ -224,60 +243,78 @@ def _column(ref: text.Ref, table: Table, qualifier: str) -> Column | Reason:
     return table.column(ref.name) or Reason.COLUMN_UNKNOWN
 
 
-def _direct(table: Table, column: Column) -> DirectColumn:
-    """Give the derivation of a native column, made once a table."""
-    direct: DirectColumn | None = table.derived.get(column.name)
-    if direct is None:
-        direct = table.derived[column.name] = DirectColumn(column=column.name)
-    return direct
-
-
-def _derivation(made: text.OutputReading, table: Table, qualifier: str) -> Derivation:
+def _output(made: text.OutputReading, table: Table, qualifier: str) -> Output:
     match made:
         case text.Ref():
             column = _column(made, table, qualifier)
-            if isinstance(column, Reason):
-                return Other(reason=column)
-            return _direct(table, column)
+            return _other(column) if isinstance(column, Reason) else _direct(table, column)
         case text.Calculated():
             if made.argument is None:
-                return Aggregate(calculation=made.calculation, column=None)
+                return _calculated(table, made.calculation, None)
             column = _column(made.argument, table, qualifier)
             if isinstance(column, Reason):
-                return Other(reason=column)
-            return Aggregate(calculation=made.calculation, column=column.name)
+                return _other(column)
+            return _calculated(table, made.calculation, column)
         case text.Star():
-            return Other(reason=Reason.STAR_NOT_ALONE)
+            return _other(Reason.STAR_NOT_ALONE)
         case text.Found():
-            return Other(reason=made.reason)
+            return _other(made.reason)
         case _:
             assert_never(made)
 
 
+def _direct(table: Table, column: Column) -> Output:
+    """Give the output that shows a native column, made once a table."""
+    output: Output | None = table.derived.get(column.name)
+    if output is None:
+        made = DirectColumn(column=column.name)
+        output = table.derived[column.name] = _known(made, table, column)
+    return output
+
+
+def _calculated(table: Table, calculation: Calculation, column: Column | None) -> Output:
+    """Give the output that calculates over a native column, made once a table."""
+    name = None if column is None else column.name
+    output: Output | None = table.derived.get((calculation, name))
+    if output is None:
+        made = Aggregate(calculation=calculation, column=name)
+        output = table.derived[calculation, name] = _known(made, table, column)
+    return output
+
+
+def _known(made: DirectColumn | Aggregate, table: Table, column: Column | None) -> Output:
+    calculation = made.calculation if made.kind == "aggregate" else None
+    reasons = () if column is None else _type_reasons(calculation, column)
+    label = Label(kind=made.kind, table=table.path, column=made.column, calculation=calculation)
+    return Output(made, reasons, None if reasons else label)
+
+
+def _other(reason: Reason) -> Output:
+    return Output(Other(reason=reason), (reason,), None)
+
+
 def _groups(
-    reading: text.TextReading, outputs: tuple[Derivation, ...], table: Table, qualifier: str
+    reading: text.TextReading, outputs: tuple[Output, ...], table: Table, qualifier: str
 ) -> tuple[GroupKey, ...]:
     if reading.keys is None:
-        keys: list[GroupKey] = [made for made in outputs if isinstance(made, DirectColumn)]
+        keys: list[GroupKey] = [o.made for o in outputs if o.made.kind == "column"]
     else:
         aliases = _aliases(reading, outputs)
         keys = [_key(key, outputs, aliases, table, qualifier) for key in reading.keys]
     return tuple(dict.fromkeys(keys))
 
 
-def _aliases(
-    reading: text.TextReading, outputs: tuple[Derivation, ...]
-) -> dict[str, set[Derivation]]:
+def _aliases(reading: text.TextReading, outputs: tuple[Output, ...]) -> dict[str, set[Derivation]]:
     aliases: dict[str, set[Derivation]] = {}
     if not _is_star(reading):
-        for (name, _), made in zip(reading.outputs, outputs, strict=True):
-            aliases.setdefault(fold(name), set()).add(made)
+        for (name, _), output in zip(reading.outputs, outputs, strict=True):
+            aliases.setdefault(fold(name), set()).add(output.made)
     return aliases
 
 
 def _key(
     key: text.KeyReading,
-    outputs: tuple[Derivation, ...],
+    outputs: tuple[Output, ...],
     aliases: dict[str, set[Derivation]],
     table: Table,
     qualifier: str,
@@ -286,24 +323,27 @@ def _key(
     match key:
         case text.Ref():
             column = _column(key, table, qualifier)
-            if isinstance(column, Column):
-                return _direct(table, column)
-            named = aliases.get(fold(key.name), set()) if key.qualifier is None else set()
-            made = next(iter(named)) if len(named) == 1 else None
+            if not isinstance(column, Reason):
+                made = _direct(table, column).made
+            else:
+                named = aliases.get(fold(key.name), set()) if key.qualifier is None else set()
+                made = next(iter(named)) if len(named) == 1 else None
         case text.Position():
-            made = outputs[key.number - 1] if 1 <= key.number <= len(outputs) else None
+            made = outputs[key.number - 1].made if 1 <= key.number <= len(outputs) else None
         case text.Found():
             pass
         case _:
             assert_never(key)
-    return made if isinstance(made, DirectColumn) else Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN)
+    if made is not None and made.kind == "column":
+        return made
+    return Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN)
 
 
-def _vague_key(shape: Shape, table: Table) -> bool:
+def _vague_key(shape: Resolved, table: Table) -> bool:
     return any(
         type_class(_native(table, key.column).type) in _VAGUE_KEYS
         for key in shape.groups
-        if isinstance(key, DirectColumn)
+        if key.kind == "column"
     )
 
 
@@ -316,25 +356,14 @@ def _native(table: Table, name: str) -> Column:
 # --- what each output needs ---------------------------------------------------------------------
 
 
-def _output_reasons(derivation: Derivation, table: Table) -> tuple[Reason, ...]:
-    """Say why an output could not be stated, whatever rows it is about (contract 2)."""
-    match derivation:
-        case DirectColumn():
-            statable = type_class(_native(table, derivation.column).type) is not None
-            return () if statable else (Reason.TYPE_NOT_STATABLE,)
-        case Aggregate():
-            if derivation.column is None:
-                return ()
-            column = _native(table, derivation.column)
-            kind = type_class(column.type)
-            if kind is None:
-                return (Reason.TYPE_NOT_STATABLE,)
-            calculable = _calculable(derivation.calculation, kind, column)
-            return () if calculable else (Reason.AGGREGATE_TYPE,)
-        case Other():
-            return (derivation.reason,)
-        case _:
-            assert_never(derivation)
+def _type_reasons(calculation: Calculation | None, column: Column) -> tuple[Reason, ...]:
+    """Say why a column of its type could not be shown or calculated over (contract 2)."""
+    kind = type_class(column.type)
+    if kind is None:
+        return (Reason.TYPE_NOT_STATABLE,)
+    if calculation is None or _calculable(calculation, kind, column):
+        return ()
+    return (Reason.AGGREGATE_TYPE,)
 
 
 def _calculable(calculation: Calculation, kind: TypeClass, column: Column) -> bool:
@@ -349,19 +378,15 @@ def _calculable(calculation: Calculation, kind: TypeClass, column: Column) -> bo
             assert_never(calculation)
 
 
-def _scope_reasons(shape: Shape, table: Table) -> tuple[Reason, ...]:
+def _scope_reasons(shape: Resolved) -> tuple[Reason, ...]:
     """Say why an aggregate's group or filter could not be stated (contract 2)."""
     found: list[Reason] = []
     if shape.groups:
-        shown = {
-            made.column
-            for made in shape.outputs
-            if isinstance(made, DirectColumn) and not _output_reasons(made, table)
-        }
+        shown = {output.made for output in shape.outputs if not output.reasons}
         for key in shape.groups:
-            if isinstance(key, Other):
+            if key.kind == "other":
                 found.append(key.reason)
-            elif key.column not in shown:
+            elif key not in shown:
                 found.append(Reason.GROUP_KEY_NOT_SHOWN)
     if shape.filter is not None:
         found.extend(unstatable_reasons(shape.filter))
@@ -508,7 +533,7 @@ def _membership(condition: text.Listed, table: Table, qualifier: str) -> Predica
 # --- the two shapes side by side ----------------------------------------------------------------
 
 
-def _same_rows(one: Shape, other: Shape) -> bool:
+def _same_rows(one: Resolved, other: Shape) -> bool:
     """Say whether both readings see the same table, outputs and clauses (contract 3)."""
     return (
         one.table == other.table
@@ -525,11 +550,13 @@ def same_predicate(one: Predicate | None, other: Predicate | None) -> bool:
 
 
 def _normal(predicate: Predicate | None) -> object:
-    match predicate:
-        case Conjunction():
+    if predicate is None:
+        return None
+    match predicate.kind:
+        case "and" | "or":
             members = frozenset(_normal(member) for member in predicate.members)
             return next(iter(members)) if len(members) == 1 else (predicate.kind, members)
-        case Negation():
+        case "not":
             return ("not", _normal(predicate.member))
         case _:
             return predicate

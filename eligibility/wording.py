@@ -61,7 +61,6 @@ from eligibility.shape import (
     Operator,
     Predicate,
     Truth,
-    Unstatable,
     Value,
 )
 from eligibility.types import type_class
@@ -201,10 +200,10 @@ def _too_deep(predicate: Predicate) -> bool:
         part, depth = rest.pop()
         if depth > FILTER_DEPTH_MAX:
             return True
-        if isinstance(part, Negation):
+        if part.kind == "not":
             rest.append((part.member, depth + 1))
-        elif isinstance(part, Conjunction):
-            rest.extend((member, depth + 1) for member in part.members)
+        elif part.kind == "and" or part.kind == "or":
+            rest.extend([(member, depth + 1) for member in part.members])
     return False
 
 
@@ -214,18 +213,18 @@ def _can_be(predicate: Predicate, wanted: bool, column: str) -> bool:
     Atoms that do not name the column count as independent of each other, so the answer may be
     yes where it is no, never the other way round.
     """
-    match predicate:
-        case Negation(member=member):
-            return _can_be(member, not wanted, column)
-        case Conjunction(kind=kind, members=members):
-            each = [_can_be(member, wanted, column) for member in members]
-            return all(each) if (kind == "and") is wanted else any(each)
-        case Unstatable():
+    match predicate.kind:
+        case "not":
+            return _can_be(predicate.member, not wanted, column)
+        case "and" | "or":
+            each = [_can_be(member, wanted, column) for member in predicate.members]
+            return all(each) if (predicate.kind == "and") is wanted else any(each)
+        case "unstatable":
             return True
-        case IsNull(column=named):
-            return named != column or wanted
-        case ColumnComparison(column=named, other=other):
-            return column not in (named, other)
+        case "is-null":
+            return predicate.column != column or wanted
+        case "column-comparison":
+            return column not in (predicate.column, predicate.other)
         case _:
             return predicate.column != column
 
@@ -239,36 +238,40 @@ class _FilterWriter:
         self._excludes: dict[str, bool] = {}
 
     def condition(self, predicate: Predicate, *, negated: bool) -> str | None:
-        match predicate:
-            case Negation(member=member):
-                inner = self.condition(member, negated=True)
+        match predicate.kind:
+            case "comparison":
+                value, operator = predicate.value, predicate.operator
+                text = f"{self._column(predicate.column)} {operator} "
+                text += _value(value.type, value.text)
+                return text + self._note(negated or operator == "<>", predicate.column)
+            case "not":
+                inner = self.condition(predicate.member, negated=True)
                 return None if inner is None else f"NOT ({inner})"
-            case Conjunction(kind=kind, members=members):
+            case "and" | "or":
                 parts: list[str] = []
-                for member in members:
+                for member in predicate.members:
                     part = self.condition(member, negated=negated)
                     if part is None:
                         return None
                     parts.append(f"({part})")
-                return f" {kind.upper()} ".join(parts)
-            case Unstatable():
+                return f" {predicate.kind.upper()} ".join(parts)
+            case "unstatable":
                 return None
-            case Comparison(column=column, operator=operator, value=value):
-                text = f"{self._column(column)} {operator} {_value(value.type, value.text)}"
-                return text + self._note(negated or operator == "<>", column)
-            case ColumnComparison(column=column, operator=operator, other=other):
-                text = f"{self._column(column)} {operator} {self._column(other)}"
-                return text + self._note(negated or operator == "<>", column, other)
-            case Membership(column=column, values=values):
-                inside = ", ".join(_value(value.type, value.text) for value in values)
-                return f"{self._column(column)} IN ({inside}){self._note(negated, column)}"
-            case IsNull(column=column):
-                return f"{self._column(column)} IS NULL{self._note(negated, column)}"
-            case Like(column=column, pattern=pattern, fold=fold):
-                text = f"{self._column(column)} {'ILIKE' if fold else 'LIKE'}"
-                return f"{text} {_quoted(pattern, chr(39))}{self._note(negated, column)}"
+            case "column-comparison":
+                column, other = predicate.column, predicate.other
+                text = f"{self._column(column)} {predicate.operator} {self._column(other)}"
+                return text + self._note(negated or predicate.operator == "<>", column, other)
+            case "in":
+                inside = ", ".join([_value(value.type, value.text) for value in predicate.values])
+                text = f"{self._column(predicate.column)} IN ({inside})"
+            case "is-null":
+                text = f"{self._column(predicate.column)} IS NULL"
+            case "like":
+                text = f"{self._column(predicate.column)} {'ILIKE' if predicate.fold else 'LIKE'}"
+                text += f" {_quoted(predicate.pattern, chr(39))}"
             case _:
-                return self._column(predicate.column) + self._note(negated, predicate.column)
+                text = self._column(predicate.column)
+        return text + self._note(negated, predicate.column)
 
     def _column(self, column: str) -> str:
         return f"{self._table}.{_name(column)}"

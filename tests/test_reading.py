@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -495,7 +496,7 @@ def test_what_the_parser_raises_is_no_reading(monkeypatch):
     def broken(*_: object) -> None:
         raise KeyError("of the parser")
 
-    monkeypatch.setattr(type(reading._DIALECT), "parser", broken)
+    monkeypatch.setattr(reading._PARSING, "parser", SimpleNamespace(parse=broken))
     assert read("SELECT a FROM t").reasons == (Reason.NOT_SQL,)
 
 
@@ -503,6 +504,6 @@ def test_the_end_of_the_stack_is_for_the_caller(monkeypatch):
     def deep(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(type(reading._DIALECT), "parser", deep)
+    monkeypatch.setattr(reading._PARSING, "parser", SimpleNamespace(parse=deep))
     with pytest.raises(RecursionError):
         read("SELECT a FROM t")

@@ -81,17 +81,17 @@ def _unary_plus() -> list[Change]:
 
 
 def _label_by_name() -> list[Change]:
-    true_verdict = rules._verdict
+    true_verdict = rules._eligible
 
-    def verdict(position: int, name: str, made: Any, found: Any, table: evidence.Table) -> Any:
-        given = true_verdict(position, name, made, found, table)
+    def verdict(position: int, name: str, label: Any, table: evidence.Table) -> Any:
+        given = true_verdict(position, name, label, table)
         named = table.column(name)
-        if given.label is None or given.label.column is None or named is None:
+        if label is None or label.column is None or named is None:
             return given
-        label = Label(**{**given.label.model_dump(), "column": named.name})
-        return evidence.Verdict(**{**dict(given), "label": label})
+        other = Label(**{**label.model_dump(), "column": named.name})
+        return evidence.Verdict(**{**dict(given), "label": other})
 
-    return [(rules, "_verdict", verdict)]
+    return [(rules, "_eligible", verdict)]
 
 
 def _rounded_literals() -> list[Change]:
