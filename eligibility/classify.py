@@ -8,7 +8,7 @@ Invariants
 
 import hashlib
 import threading
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from eligibility.evidence import (
@@ -22,7 +22,7 @@ from eligibility.evidence import (
 from eligibility.reading import TextReading, read
 from eligibility.reasons import Reason
 from eligibility.rules import Decision, decide
-from eligibility.shape import Selection, unstatable_reasons
+from eligibility.shape import unstatable_reasons
 from eligibility.statement import problems
 from eligibility.wording import filter_text
 
@@ -80,6 +80,7 @@ def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextR
     asked = _ENGINE_REASONS[engine] if isinstance(engine, str) else engine
     decision = decide(reading, schema, asked)
     groups = decision.shape.groups if decision.shape else ()
+    chosen = reading.selection
     return Verdicts(
         statement_sha256=hashlib.sha256(statement.encode(errors="surrogatepass")).hexdigest(),
         engine=_answer(engine, decision),
@@ -87,7 +88,13 @@ def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextR
         outputs=decision.outputs,
         filter=_filter(reading, schema, decision),
         groups=tuple([key.column for key in groups if key.kind == "column"]),
-        selection=_flags(reading.selection),
+        selection=_flags(
+            chosen.having,
+            chosen.distinct,
+            chosen.order_by,
+            chosen.limit is not None,
+            chosen.offset is not None,
+        ),
     )
 
 
@@ -117,12 +124,10 @@ def _filter(reading: TextReading, schema: Schema, decision: Decision) -> Filter:
     )
 
 
-@lru_cache(maxsize=1024)
-def _flags(selection: Selection) -> SelectionFlags:
+@cache
+def _flags(
+    having: bool, distinct: bool, order_by: bool, limit: bool, offset: bool
+) -> SelectionFlags:
     return SelectionFlags(
-        having=selection.having,
-        distinct=selection.distinct,
-        order_by=selection.order_by,
-        limit=selection.limit is not None,
-        offset=selection.offset is not None,
+        having=having, distinct=distinct, order_by=order_by, limit=limit, offset=offset
     )

@@ -215,6 +215,11 @@ class Schema(Model):
             counts[fold(table.path[1])] = counts.get(fold(table.path[1]), 0) + 1
         return counts
 
+    @cached_property
+    def written(self) -> dict[TablePath, str]:
+        """How each table is written in a line, kept by who writes it."""
+        return {}
+
     def name_is_unique(self, path: TablePath) -> bool:
         """Say whether the bare table name stands for one table only (contract 7, text)."""
         return self._counts.get(fold(path[1]), 0) <= 1

@@ -9,7 +9,7 @@ Invariants
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
@@ -23,6 +23,7 @@ from eligibility.types import (
 )
 from eligibility.unicode import exact_text
 
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -93,7 +94,7 @@ def fits(base: str, value: Decimal) -> bool:
     return len(fraction) <= scale and len(whole.lstrip("0")) <= width - scale
 
 
-def keeps_column(column: Column, numerals: Iterable[str]) -> bool:
+def keeps_column(column: Column, numerals: Sequence[str]) -> bool:
     """Say whether DuckDB compares bare numerals with a column without changing its values.
 
     A bare numeral has a type of its own, and DuckDB compares in the one type that holds the
@@ -109,6 +110,8 @@ def keeps_column(column: Column, numerals: Iterable[str]) -> bool:
     """
     size = decimal_size(column.type)
     if size is None and column.type not in INTEGER_RANGES:
+        return True
+    if size is None and all(map(_WHOLE.fullmatch, numerals)):
         return True
     whole, places = (
         (len(str(INTEGER_RANGES[column.type][1])), 0)
@@ -143,6 +146,10 @@ def _number(base: str, form: str, text: str) -> str | None:
         return None
     if form == "text" and base in _UNSIGNED and text[0] == "-" and "." in text:
         return None  # DuckDB does not cast '-0.0' to a type without sign
+    if base in INTEGER_RANGES and "." not in text:
+        low, high = INTEGER_RANGES[base]
+        whole = int(text) if len(text) <= NUMERAL_DIGITS_MAX else high + 1
+        return str(whole) if low <= whole <= high else None
     value = Decimal(text)
     return canonical_number(value) if fits(base, value) else None
 

@@ -78,6 +78,21 @@ class Output:
 
 
 @dataclass(slots=True)
+class EveryColumn:
+    """What a star shows, made once a table.
+
+    Attributes:
+        names, outputs, made: of all columns, by position.
+        verdicts: where no engine reading differs.
+    """
+
+    names: tuple[str, ...]
+    outputs: tuple[Output, ...]
+    made: tuple[Derivation, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(slots=True)
 class Resolved:
     """The text's shape: as `shape.Shape`, which the engine's crosses a process in."""
 
@@ -157,6 +172,11 @@ def _judge(
     same_rows = other is None or _same_rows(shape, other)
     same_filter = other is None or same_predicate(shape.filter, other.filter)
     same_groups = other is None or frozenset(shape.groups) == frozenset(other.groups)
+    agreed = engine is None or (other is not None and same_rows and same_filter)
+    every = table.derived.get(_EVERY)
+    if every is not None and shape.outputs is every.outputs:
+        if engine is None or (other is not None and same_rows and every.made == other.outputs):
+            return Decision((), every.verdicts, shape, filter_agrees=agreed, disagrees=False)
     scope: tuple[Reason, ...] | None = None
     verdicts, disagrees = [], False
     for position, output in enumerate(shape.outputs):
@@ -177,25 +197,12 @@ def _judge(
         if found:
             verdicts.append(_withheld(position, names[position], in_order(found)))
         else:
-            verdicts.append(_eligible(position, names[position], output.label, table))
-    agreed = engine is None or (other is not None and same_rows and same_filter)
+            verdicts.append(_eligible(position, names[position], output.label))
     return Decision((), tuple(verdicts), shape, filter_agrees=agreed, disagrees=disagrees)
 
 
-def _eligible(position: int, name: str, label: Label | None, table: Table) -> Verdict:
-    # A star shows every column in its own place: there a verdict is made once a table.
-    in_place = (
-        position < len(table.columns)
-        and label is not None
-        and label.calculation is None
-        and name == label.column == table.columns[position].name
-    )
-    made: Verdict | None = table.derived.get(position) if in_place else None
-    if made is None:
-        made = Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
-        if in_place:
-            table.derived[position] = made
-    return made
+def _eligible(position: int, name: str, label: Label | None) -> Verdict:
+    return Verdict(position=position, name=name, verdict="eligible", label=label, reasons=())
 
 
 def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
@@ -204,7 +211,7 @@ def _withheld(position: int, name: str, reasons: tuple[Reason, ...]) -> Verdict:
 
 def _names(reading: text.TextReading, table: Table | None) -> tuple[str, ...]:
     if table is not None and _is_star(reading):
-        return tuple([column.name for column in table.columns])
+        return _every(table).names
     return tuple([name for name, _ in reading.outputs])
 
 
@@ -219,7 +226,7 @@ def _resolve(reading: text.TextReading, table: Table) -> Resolved:
     """Give the text's shape: every name by the pinned schema (P2)."""
     qualifier = reading.alias if reading.alias is not None else table.path[1]
     if _is_star(reading):
-        outputs = tuple([_direct(table, column) for column in table.columns])
+        outputs = _every(table).outputs
     else:
         outputs = tuple([_output(made, table, qualifier) for _, made in reading.outputs])
     groups = () if reading.keys == () else _groups(reading, outputs, table, qualifier)
@@ -261,6 +268,25 @@ def _output(made: text.OutputReading, table: Table, qualifier: str) -> Output:
             return _other(made.reason)
         case _:
             assert_never(made)
+
+
+_EVERY = ("every column",)
+
+
+def _every(table: Table) -> EveryColumn:
+    every: EveryColumn | None = table.derived.get(_EVERY)
+    if every is None:
+        names = tuple([column.name for column in table.columns])
+        outputs = tuple([_direct(table, column) for column in table.columns])
+        verdicts = [
+            _withheld(position, name, output.reasons)
+            if output.reasons
+            else _eligible(position, name, output.label)
+            for position, (name, output) in enumerate(zip(names, outputs, strict=True))
+        ]
+        made = tuple([output.made for output in outputs])
+        every = table.derived[_EVERY] = EveryColumn(names, outputs, made, tuple(verdicts))
+    return every
 
 
 def _direct(table: Table, column: Column) -> Output:
@@ -409,7 +435,7 @@ def _predicate(condition: text.Condition, table: Table, qualifier: str) -> Predi
         case text.Found():
             return Unstatable(reason=condition.reason)
         case text.Joined():
-            members = (_predicate(member, table, qualifier) for member in condition.members)
+            members = [_predicate(member, table, qualifier) for member in condition.members]
             return conjoin(condition.kind, members)
         case text.Negated():
             return Negation(member=_predicate(condition.member, table, qualifier))
@@ -459,13 +485,13 @@ def _range(condition: text.Ranged, table: Table, qualifier: str) -> Predicate:
         return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
     low = _compared(column, ">=", condition.low, table, qualifier)
     high = _compared(column, "<=", condition.high, table, qualifier)
-    return conjoin("and", iter((low, high)))
+    return conjoin("and", (low, high))
 
 
 def _kept(column: Column, *beside: text.Ref | text.Raw) -> bool:
     """Say whether the column keeps its values beside the bare numerals it is compared with."""
     numerals = [one.text for one in beside if isinstance(one, text.Raw) and one.form == "number"]
-    return keeps_column(column, numerals)
+    return not numerals or keeps_column(column, numerals)
 
 
 def _compared(

@@ -11,7 +11,7 @@ Invariants
 What a part is, is asked of its `kind`: of a model's class it takes many times as long.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -218,7 +218,7 @@ Conjunction.model_rebuild()
 Shape.model_rebuild()
 
 
-def conjoin(kind: Literal["and", "or"], members: Iterator[Predicate]) -> Predicate:
+def conjoin(kind: Literal["and", "or"], members: Iterable[Predicate]) -> Predicate:
     """Join `members` into one flattened conjunction or disjunction (contract 3).
 
     Args:

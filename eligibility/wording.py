@@ -45,6 +45,7 @@ Invariants
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from eligibility.evidence import Cell, Column, GroupCell, Label, Schema, Table, TablePath
@@ -127,13 +128,17 @@ def _unquoted(written: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else "\\", inner)
 
 
+@lru_cache(maxsize=4096)
 def _name(name: str) -> str:
     return name if _BARE_NAME.fullmatch(name) else _quoted(name, '"')
 
 
 def _table(path: TablePath, schema: Schema) -> str:
-    shown = path[1:] if schema.name_is_unique(path) else path
-    return ".".join(map(_name, shown))
+    text = schema.written.get(path)
+    if text is None:
+        shown = path[1:] if schema.name_is_unique(path) else path
+        text = schema.written[path] = ".".join(map(_name, shown))
+    return text
 
 
 def subject_text(label: Label, schema: Schema) -> str:

@@ -10,8 +10,11 @@ import errno
 import json
 import os
 import re
+import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -70,6 +73,63 @@ def statement(argument: str) -> str:
     if argument != STANDARD_INPUT:
         return argument
     return read(STANDARD_INPUT).decode(errors="surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that is read bit by bit.
+
+    Attributes:
+        fd: its descriptor.
+        name: for messages.
+        size: in bytes; None where that is not known.
+    """
+
+    fd: int
+    name: str
+    size: int | None
+
+    def read(self, limit: int) -> bytes:
+        """Read what is there, at most `limit` bytes; nothing at its end.
+
+        Raises:
+            Trouble: it cannot be read.
+        """
+        try:
+            return os.read(self.fd, limit)
+        except OSError as error:
+            raise Trouble(FILE, f"{self.name}: {error.strerror}") from None
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Source]:
+    """Open a file, or standard input for `-`, to read it bit by bit (N1).
+
+    Args:
+        path: of any kind of file.
+
+    Raises:
+        Trouble: it cannot be opened.
+    """
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise Trouble(FILE, f"standard input: {os.strerror(errno.EBADF)}")
+        yield _source(sys.stdin.fileno(), "standard input")
+        return
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not the name of a file"
+        raise Trouble(FILE, f"{path}: {said}") from None
+    try:
+        yield _source(fd, path)
+    finally:
+        os.close(fd)
+
+
+def _source(fd: int, name: str) -> Source:
+    found = os.fstat(fd)
+    return Source(fd, name, found.st_size if stat.S_ISREG(found.st_mode) else None)
 
 
 # --- a schema by hand ---------------------------------------------------------------------------

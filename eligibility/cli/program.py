@@ -1,28 +1,30 @@
 """Runs a verb, writes its answer, and turns trouble into one line and a status (contract 9).
 
-A verb gives an `Answer` and writes nothing, so a full disk or a closed pipe is met in one place.
+A verb gives an `Answer` and writes nothing, or a `Stream`, which writes with what it is given: so a
+full disk or a closed pipe is met in one place.
 
 Invariants
   G1  Exit status: 0 something is eligible, released or done; 1 nothing is; 2 trouble, with one
       line on standard error.
-  G2  With `--json`, standard output holds one JSON document and nothing else.
+  G2  With `--json`, standard output holds one JSON document and nothing else; of a stream, one
+      each line.
   G3  No help loads the database, the parser or Arrow: verbs import what they need.
   G4  Bad input never ends in a traceback; an error that nobody expected is a bug, and does.
 """
 
 import errno
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
+from eligibility.cli.documents import json_bytes
 from eligibility.cli.trouble import FILE, Trouble, from_error, usage
 
 if TYPE_CHECKING:
@@ -48,11 +50,22 @@ class Answer:
     everything: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What a verb gives back whose answer is too long to be held.
+
+    Attributes:
+        write_all: writes it with what it is given, and gives the status of the exit.
+    """
+
+    write_all: Callable[[Callable[[bytes], None]], int]
+
+
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run the program.
 
     Args:
-        app: its verbs, each of which gives an `Answer`.
+        app: its verbs, each of which gives an `Answer` or a `Stream`.
         arguments: without the program's name.
 
     Returns:
@@ -61,8 +74,10 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     try:
         made = get_command(app).main(list(arguments), "eligibility", standalone_mode=False)
+        if isinstance(made, Stream):
+            return made.write_all(_write)
         if isinstance(made, Answer):
-            _write(_json(made.document) if as_json else _shown(made))
+            _write(json_bytes(made.document) if as_json else _shown(made))
             return made.status
         _write(b"")
         return made if isinstance(made, int) else DONE
@@ -86,26 +101,33 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     return _fail(trouble, as_json)
 
 
-def _json(document: Any) -> bytes:
-    # What is no text in UTF-8 becomes a JSON escape.
-    return (json.dumps(document, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
-
-
 def _shown(answer: Answer) -> bytes:
+    return b"" if sys.stdout is None else shown_on(sys.stdout, answer.show, answer.everything)
+
+
+def shown_on(stream: TextIO, show: "Callable[[Screen], None]", everything: bool = False) -> bytes:
+    """Give what people see on a stream.
+
+    Args:
+        stream: a terminal or not, with its encoding; nothing is written to it.
+        show: writes it.
+        everything: whether long lists are whole.
+
+    Returns:
+        Its bytes.
+    """
     from rich.console import Console
 
     from eligibility.cli.screen import Screen
 
-    if sys.stdout is None:
-        return b""
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 100
     console = Console(
-        file=sys.stdout, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False
+        file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False
     )
     with console.capture() as captured:
-        answer.show(Screen(console, everything=answer.everything))
+        show(Screen(console, everything=everything))
     lines = (line.rstrip() for line in captured.get().split("\n"))
-    return "\n".join(lines).encode(sys.stdout.encoding or "utf-8", errors="backslashreplace")
+    return "\n".join(lines).encode(stream.encoding or "utf-8", errors="backslashreplace")
 
 
 def _write(data: bytes) -> None:
@@ -128,7 +150,7 @@ def _fail(trouble: Trouble, as_json: bool) -> int:
     error = {"code": trouble.code, "message": trouble.message}
     try:
         if as_json:
-            _write(_json({"error": error}))
+            _write(json_bytes({"error": error}))
     except OSError:
         _close_stdout()
     with suppress(OSError, AttributeError):  # there may be no standard error

@@ -34,6 +34,7 @@ from eligibility.reasons import Reason, in_order
 from eligibility.wording import subject_text
 
 if TYPE_CHECKING:
+    from eligibility.cli.lines import Tally
     from eligibility.manifest import TableSource
     from preview import Snapshot
 
@@ -212,6 +213,26 @@ class Screen:
         )
         for reason in reasons[:MORE_MAX]:
             self._put(Text(f"more: eligibility reasons {reason.value}", "dim"))
+
+    def tally(self, tally: "Tally", seconds: float) -> None:
+        """Show what was found in a batch, and how often each reason was."""
+        self.blank()
+        statements = "1 statement" if tally.statements == 1 else f"{tally.statements:,} statements"
+        self.say(f"{statements} in {seconds:,.1f} s", "bold")
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(justify="right", no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(f"{tally.eligible:,}", Text("eligible: every output can be stated", "green"))
+        grid.add_row(f"{tally.partly:,}", Text("partly: some can", "green"))
+        grid.add_row(f"{tally.withheld:,}", Text("withheld: none can", "red"))
+        if tally.malformed:
+            grid.add_row(f"{tally.malformed:,}", Text("malformed: lines of another form", "yellow"))
+        if tally.reasons:
+            grid.add_row()
+            grid.add_row(Text("statements", "dim"), Text("reason", "dim"))
+        for reason, count in tally.by_frequency():
+            grid.add_row(f"{count:,}", self._reason(reason))
+        self._put(grid)
 
     # --- a preview ------------------------------------------------------------------------------
 

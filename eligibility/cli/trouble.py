@@ -32,6 +32,8 @@ class Trouble(Exception):
 USAGE = "usage"
 FILE = "file"
 SCHEMA = "schema-malformed"
+LINE = "line-malformed"
+WORKER = "worker-failed"
 
 
 def usage(message: str) -> Trouble:

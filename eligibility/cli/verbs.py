@@ -11,11 +11,13 @@ import typer
 
 from eligibility.cli.ledger import SignOption, opened_ledger
 from eligibility.cli.ledger import ledger as ledger_verbs
-from eligibility.cli.program import DONE, NOTHING, Answer
+from eligibility.cli.program import DONE, NOTHING, Answer, Stream
 from eligibility.cli.trouble import Trouble, usage
 from eligibility.cli.verify import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eligibility.cli.screen import Screen
     from eligibility.evidence import Schema
     from preview import Ledger, Recorder, Snapshot
@@ -25,6 +27,7 @@ TIMEOUT_S_MAX = 86_400.0
 MEMORY_MIB = 2048
 MEMORY_MIB_MIN = 512
 MEMORY_MIB_MAX = 1024**2
+JOBS_MAX = 1024
 
 app = typer.Typer(
     name="eligibility",
@@ -149,7 +152,9 @@ def pin(
 
 @app.command()
 def check(
-    statement: StatementArgument,
+    statement: Annotated[
+        str | None, typer.Argument(metavar="STATEMENT", help="SQL text, or - for standard input.")
+    ] = None,
     snapshot: Annotated[
         str | None, typer.Option("--snapshot", metavar="DIR", help="Ask the engine too.")
     ] = None,
@@ -157,26 +162,87 @@ def check(
         str | None,
         typer.Option("--schema", metavar="FILE", help="Read the text alone, over this schema."),
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            "--batch", metavar="FILE", help="Check every line of a file, or of - instead."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            min=1,
+            max=JOBS_MAX,
+            help="--batch: by how many processes; by default, one a processor.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE", help="--batch: a new file for what is printed."),
+    ] = None,
     timeout: TimeoutOption = TIMEOUT_S,
     memory: MemoryOption = MEMORY_MIB,
     as_json: JsonOption = False,
-) -> Answer:
+) -> Answer | Stream:
     """Say which outputs could be stated; run nothing.
 
     With a snapshot, the text and the engine's plan must agree. With a schema file, a JSON object of
     tables, their columns and types, the text alone is read. A statement that the engine does not
     run, cannot bind, or does not bind in time is withheld.
+
+    A batch has one JSON value a line: a statement, or an object with statement and optionally id.
+    For each there is one line out, in the same order: its number, its id, and its verdicts as --json
+    gives them, or an error where it is of another form. The engine is asked only where the text
+    leaves something eligible. The status is 0 where something is in any line, 1 where nothing is,
+    and 2 where a line is of another form.
     """
     from eligibility.cli import inputs
 
     if (snapshot is None) == (schema is None):
         raise usage("give either --snapshot or --schema")
-    text = inputs.statement(statement)
+    if (statement is None) == (batch is None):
+        raise usage("give either STATEMENT or --batch")
+    if batch is not None:
+        if batch == schema == inputs.STANDARD_INPUT:
+            raise usage("only one of the files can be standard input")
+        return _batch(batch, snapshot, schema, jobs, out, (timeout, memory), as_json)
+    if jobs is not None or out is not None:
+        raise usage("--jobs and --out are for --batch")
+    text = inputs.statement(statement or "")
     if schema is not None:
         return _checked(text, inputs.schema(schema), None, as_json)
     opened = _open(snapshot or "")
     with _recorder(opened, timeout, memory) as recorder:
         return _checked(text, opened.schema, recorder, as_json)
+
+
+def _batch(
+    file: str,
+    snapshot: str | None,
+    schema: str | None,
+    jobs: int | None,
+    out: str | None,
+    limits: tuple[float, int],
+    as_json: bool,
+) -> Stream:
+    from eligibility.cli import inputs
+    from eligibility.cli.batch import checked, processors, written_to
+    from eligibility.cli.workers import Task
+
+    def write_all(write: "Callable[[bytes], None]") -> int:
+        with inputs.opened(file) as source:
+            if schema is not None:
+                task = Task(inputs.schema(schema))
+            else:
+                opened = _open(snapshot or "")
+                task = Task(opened.schema, opened, limits[0], limits[1] * 2**20)
+            with nullcontext(write) if out is None else written_to(out) as lines:
+                many = processors() if jobs is None else jobs
+                return checked(source, task, many, lines, on_stdout=out is None, as_json=as_json)
+
+    return Stream(write_all)
 
 
 def _checked(text: str, schema: "Schema", recorder: "Recorder | None", as_json: bool) -> Answer:

@@ -15,7 +15,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -81,17 +81,18 @@ def _unary_plus() -> list[Change]:
 
 
 def _label_by_name() -> list[Change]:
-    true_verdict = rules._eligible
-
-    def verdict(position: int, name: str, label: Any, table: evidence.Table) -> Any:
-        given = true_verdict(position, name, label, table)
-        named = table.column(name)
-        if label is None or label.column is None or named is None:
+    def renamed(given: evidence.Verdict, table: evidence.Table) -> evidence.Verdict:
+        named = table.column(given.name)
+        if given.label is None or given.label.column is None or named is None:
             return given
-        other = Label(**{**label.model_dump(), "column": named.name})
-        return evidence.Verdict(**{**dict(given), "label": other})
+        label = Label(**{**given.label.model_dump(), "column": named.name})
+        return evidence.Verdict(**{**dict(given), "label": label})
 
-    return [(rules, "_eligible", verdict)]
+    def judged(names: Any, shape: Any, table: evidence.Table, *given: Any, **named: Any) -> Any:
+        made = _READ_BY_ENGINE(names, shape, table, *given, **named)
+        return replace(made, outputs=tuple(renamed(one, table) for one in made.outputs))
+
+    return [(rules, "_judge", judged)]
 
 
 def _rounded_literals() -> list[Change]:
