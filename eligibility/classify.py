@@ -22,7 +22,6 @@ from eligibility.evidence import (
 from eligibility.reading import TextReading, read
 from eligibility.reasons import Reason
 from eligibility.rules import Decision, decide
-from eligibility.shape import unstatable_reasons
 from eligibility.statement import problems
 from eligibility.wording import filter_text
 
@@ -109,19 +108,11 @@ def _answer(engine: EngineSaid, decision: Decision) -> EngineAnswer:
 def _filter(reading: TextReading, schema: Schema, decision: Decision) -> Filter:
     if reading.filter is None:
         return _NO_FILTER
-    predicate = decision.shape.filter if decision.shape else None
-    if (
-        predicate is None
-        or decision.shape is None
-        or not decision.filter_agrees
-        or any(unstatable_reasons(predicate))
-    ):
+    shape = decision.shape
+    if shape is None or shape.filter is None or shape.unstatable or not decision.filter_agrees:
         return Filter(kind="not-stated")
-    return Filter(
-        kind="stated",
-        predicate=predicate,
-        text=filter_text(predicate, decision.shape.table, schema),
-    )
+    text = filter_text(shape.filter, shape.table, schema)
+    return Filter(kind="stated", predicate=shape.filter, text=text)
 
 
 @cache

@@ -94,7 +94,11 @@ class EveryColumn:
 
 @dataclass(slots=True)
 class Resolved:
-    """The text's shape: as `shape.Shape`, which the engine's crosses a process in."""
+    """The text's shape: as `shape.Shape`, which the engine's crosses a process in.
+
+    Attributes:
+        unstatable: why the filter cannot be stated; empty where it can.
+    """
 
     table: TablePath
     outputs: tuple[Output, ...]
@@ -102,6 +106,7 @@ class Resolved:
     groups: tuple[GroupKey, ...]
     aggregated: bool
     selection: Selection
+    unstatable: tuple[Reason, ...]
 
 
 @dataclass(slots=True)
@@ -230,17 +235,18 @@ def _resolve(reading: text.TextReading, table: Table) -> Resolved:
     else:
         outputs = tuple([_output(made, table, qualifier) for _, made in reading.outputs])
     groups = () if reading.keys == () else _groups(reading, outputs, table, qualifier)
-    condition = reading.filter
+    condition = None if reading.filter is None else _filter(reading.filter, table, qualifier)
     aggregated = bool(groups)
     for output in outputs:
         aggregated = aggregated or output.made.kind == "aggregate"
     return Resolved(
         table.path,
         outputs,
-        None if condition is None else _bounded(_predicate(condition, table, qualifier)),
+        condition,
         groups,
         aggregated,
         reading.selection,
+        () if condition is None else tuple(unstatable_reasons(condition)),
     )
 
 
@@ -325,23 +331,31 @@ def _groups(
     if reading.keys is None:
         keys: list[GroupKey] = [o.made for o in outputs if o.made.kind == "column"]
     else:
-        aliases = _aliases(reading, outputs)
+        aliases = _Aliases(reading, outputs)
         keys = [_key(key, outputs, aliases, table, qualifier) for key in reading.keys]
-    return tuple(dict.fromkeys(keys))
+    return tuple(dict.fromkeys(keys)) if len(keys) > 1 else tuple(keys)
 
 
-def _aliases(reading: text.TextReading, outputs: tuple[Output, ...]) -> dict[str, set[Derivation]]:
-    aliases: dict[str, set[Derivation]] = {}
-    if not _is_star(reading):
-        for (name, _), output in zip(reading.outputs, outputs, strict=True):
-            aliases.setdefault(fold(name), set()).add(output.made)
-    return aliases
+class _Aliases:
+    """What each name of an output stands for, looked at only where a key is no column's name."""
+
+    def __init__(self, reading: text.TextReading, outputs: tuple[Output, ...]) -> None:
+        self._reading, self._outputs = reading, outputs
+        self._made: dict[str, set[Derivation]] = {}
+
+    def find(self, name: str) -> Derivation | None:
+        """Give what the name stands for; None where that is nothing, or not one thing only."""
+        if not self._made and not _is_star(self._reading):
+            for (alias, _), output in zip(self._reading.outputs, self._outputs, strict=True):
+                self._made.setdefault(fold(alias), set()).add(output.made)
+        named = self._made.get(fold(name), set())
+        return next(iter(named)) if len(named) == 1 else None
 
 
 def _key(
     key: text.KeyReading,
     outputs: tuple[Output, ...],
-    aliases: dict[str, set[Derivation]],
+    aliases: _Aliases,
     table: Table,
     qualifier: str,
 ) -> GroupKey:
@@ -351,9 +365,8 @@ def _key(
             column = _column(key, table, qualifier)
             if not isinstance(column, Reason):
                 made = _direct(table, column).made
-            else:
-                named = aliases.get(fold(key.name), set()) if key.qualifier is None else set()
-                made = next(iter(named)) if len(named) == 1 else None
+            elif key.qualifier is None:
+                made = aliases.find(key.name)
         case text.Position():
             made = outputs[key.number - 1].made if 1 <= key.number <= len(outputs) else None
         case text.Found():
@@ -366,11 +379,10 @@ def _key(
 
 
 def _vague_key(shape: Resolved, table: Table) -> bool:
-    return any(
-        type_class(_native(table, key.column).type) in _VAGUE_KEYS
-        for key in shape.groups
-        if key.kind == "column"
-    )
+    for key in shape.groups:
+        if key.kind == "column" and type_class(_native(table, key.column).type) in _VAGUE_KEYS:
+            return True
+    return False
 
 
 def _native(table: Table, name: str) -> Column:
@@ -408,21 +420,20 @@ def _scope_reasons(shape: Resolved) -> tuple[Reason, ...]:
     """Say why an aggregate's group or filter could not be stated (contract 2)."""
     found: list[Reason] = []
     if shape.groups:
-        shown = {output.made for output in shape.outputs if not output.reasons}
+        shown = {o.made.column for o in shape.outputs if o.made.kind == "column" and o.label}
         for key in shape.groups:
             if key.kind == "other":
                 found.append(key.reason)
-            elif key not in shown:
+            elif key.column not in shown:
                 found.append(Reason.GROUP_KEY_NOT_SHOWN)
-    if shape.filter is not None:
-        found.extend(unstatable_reasons(shape.filter))
-    return tuple(found)
+    return (*found, *shape.unstatable)
 
 
 # --- the filter ---------------------------------------------------------------------------------
 
 
-def _bounded(predicate: Predicate) -> Predicate:
+def _filter(condition: text.Condition, table: Table, qualifier: str) -> Predicate:
+    predicate = _predicate(condition, table, qualifier)
     depth, literals = measure(predicate)
     if depth > FILTER_DEPTH_MAX or literals > FILTER_LITERALS_MAX:
         return Unstatable(reason=Reason.FILTER_TOO_LARGE)
