@@ -125,10 +125,13 @@ def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> Pla
     return PlanReading(reading, types)
 
 
+_PLANS = json.JSONDecoder(parse_float=str)
+
+
 def parse_plan(text: str) -> Node | None:
     """Parse a plan's JSON text, every float kept as text; None where it is no JSON object."""
     try:
-        tree = json.loads(text, parse_float=str)
+        tree = _PLANS.decode(text)
     except (ValueError, RecursionError):
         return None
     return tree if isinstance(tree, dict) else None

@@ -631,12 +631,13 @@ def _serve(task: _Task, channel: _Channel) -> None:
     ready = Ready(version=duckdb.__version__, settings=settings)
     channel.send(ready.model_dump_json().encode())
     while True:
+        fresh = connection.cursor()  # made while nobody waits
         try:
             frame = channel.receive()
         except EOFError:
             return
         work: Callable[..., Answer] = capture if frame[:1] == b"c" else read
-        outcome = work(connection, frame[1:].decode(), task.pins)
+        outcome = work(connection, frame[1:].decode(), task.pins, fresh)
         answer = outcome.model_dump_json().encode()
         if len(answer) > FRAME_BYTES_MAX - 4:
             answer = Refused(reason=Reason.ENGINE_REFUSED).model_dump_json().encode()

@@ -12,6 +12,7 @@ from eligibility.reasons import Reason
 from preview import capture as captures
 from preview.capture import CALLS_REFUSED, TABLE_FUNCTIONS_RUN, Captured, Failed, Refused
 from preview.sealed import open_sealed
+from tests.pinned import VALUES, split
 
 TABLES = """
 CREATE TABLE t (a INTEGER, b VARCHAR, c DOUBLE);
@@ -590,6 +591,50 @@ def test_whole_rows_are_kept_while_their_text_fits(outcome, statement, kept, tru
     found = outcome(statement)
     assert (len(found.rows), found.truncated) == (kept, truncated)
     assert sum(len(text.encode()) for row in found.rows for text in row if text) <= BUDGET
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "repeat('1', {n})",
+        "repeat('1', {n})::BIT",
+        "repeat('1', {n})::BIGNUM",
+        "repeat('1', {n})::BLOB",
+        """('"' || repeat('1', {n}) || '"')::JSON""",
+        "repeat([1], {n})",
+        "{{'a': repeat('1', {n})}}",
+    ],
+)
+@pytest.mark.parametrize("beside", ["", "1, ", "DATE '2020-01-01', 1.5, "])
+def test_what_can_be_long_is_cut_whatever_stands_beside_it(
+    outcome, monkeypatch, expression, beside
+):
+    fetched, rows = [], captures._rows
+
+    def seen(cursor):
+        fetched.append(cursor.fetchone())
+        return rows(cursor)
+
+    monkeypatch.setattr(captures, "_rows", seen)
+    found = outcome(f"SELECT {beside}{expression.format(n=2 * BUDGET)}")
+    assert isinstance(found, Captured), found
+    assert max(map(len, fetched[0])) == BUDGET + 1
+
+
+NOT_CUT = [kind for kind in VALUES if kind in captures._SHORT or kind.startswith("DECIMAL")]
+
+
+@pytest.mark.parametrize("kind", NOT_CUT)
+def test_what_is_not_cut_is_short(outcome, kind):
+    rows = ", ".join(f"(({value})::{kind})" for value in split(VALUES[kind]))
+    found = outcome(f"SELECT v FROM (VALUES {rows}) t(v)")
+    assert isinstance(found, Captured), found
+    assert found.types == (kind,)
+    assert all(len(text) < 60 for (text,) in found.rows)
+
+
+def test_every_type_that_is_not_cut_is_looked_at():
+    assert set(NOT_CUT) >= captures._SHORT
 
 
 def test_a_thousand_columns_are_taken(outcome):
