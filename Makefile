@@ -44,8 +44,8 @@ format: $(INSTALLED) ## rewrite the code in the project's format
 pages: $(INSTALLED) ## write the generated pages anew
 	@$(BIN) -m tests.tools.pages
 
-bench: $(INSTALLED) ## measure the ledger: writers, growth, verification
-	@$(BIN) -m benchmarks.ledger
+bench: $(INSTALLED) ## measure what it costs, and write docs/benchmarks.md; QUICK=1: a short trial
+	@$(BIN) -m benchmarks.every $(if $(QUICK),--quick)
 
 fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
 	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))

@@ -34,7 +34,7 @@ OPTIONS = {
 }
 SHARED = timing.ROOT.parent / "shared" / "corpora"
 SHARED_COUNT = 941
-_TYPES = {"serial": "INTEGER", "array": "VARCHAR[]"}  # those of other systems
+TYPES = {"serial": "INTEGER", "array": "VARCHAR[]"}  # those of other systems
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,11 @@ def _result(
         f"The ratio is the median of the ratios of {len(all_ratios)} statements; "
         f"{left} more are not taken by {empty.other if own_over else empty.own}."
     )
-    return Result(
-        **{
-            **{name: getattr(empty, name) for name in Result.__slots__},
-            "measured": statistics.median(all_ratios) if all_ratios else None,
-            "rows": tuple(rows),
-            "notes": (note, *empty.notes),
-        }
+    return timing.filled(
+        empty,
+        measured=statistics.median(all_ratios) if all_ratios else None,
+        rows=tuple(rows),
+        notes=(note, *empty.notes),
     )
 
 
@@ -212,7 +210,7 @@ def _shared() -> Iterable[Statement]:
             known[key] = _tables(
                 Schema.of(
                     {
-                        table: {name: _TYPES.get(kind, kind) for name, kind in columns.items()}
+                        table: {name: TYPES.get(kind, kind) for name, kind in columns.items()}
                         for table, columns in schemas[key]["schema"].items()
                     }
                 )

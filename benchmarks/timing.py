@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -109,6 +109,11 @@ class Result:
         if self.bar is None or self.measured is None:
             return None
         return self.measured >= self.bar if self.least else self.measured <= self.bar
+
+
+def filled(result: Result, **fields: Any) -> Result:
+    """Give a result with some fields filled in."""
+    return replace(result, **fields)
 
 
 class Measured(TypedDict):
@@ -274,20 +279,32 @@ def main(script: str, doc: str, options: Mapping[str, Option], measure: Measure)
         failed = type(error).__name__
         raise
     finally:
-        report = {
-            "script": script,
-            "question": doc.splitlines()[0],
-            "quick": asked.quick,
-            "date": datetime.now(UTC).date().isoformat(),
-            "seconds": round(time.perf_counter() - started, 1),
-            "machine": machine(),
-            "arguments": {name: getattr(asked, name) for name in options},
-            "failed": failed,
-            "results": [asdict(each) for each in results],
-        }
         if asked.json is not None:
-            write_json(asked.json, report)
+            made = report(
+                script,
+                quick=asked.quick,
+                failed=failed,
+                seconds=round(time.perf_counter() - started, 1),
+                arguments={name: getattr(asked, name) for name in options},
+                results=[asdict(each) for each in results],
+            )
+            write_json(asked.json, made)
     return 0
+
+
+def report(script: str, *, quick: bool, failed: str | None, **more: Any) -> dict[str, Any]:
+    """Give what is written of one run: when, on what, with which arguments, and what was found."""
+    return {
+        "script": script,
+        "quick": quick,
+        "failed": failed,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        "seconds": 0.0,
+        "arguments": {},
+        "results": [],
+        **more,
+    }
 
 
 def _asked(script: str, doc: str, options: Mapping[str, Option]) -> argparse.Namespace:
@@ -370,8 +387,8 @@ def verdict(result: Result) -> str:
 def seconds(value: float) -> str:
     """Write seconds in a unit that suits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}" if value < 1000 * size else f"{value:,.0f} s"
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} s"
     return f"{value * 1e6:.3g} µs"
 
 
