@@ -1174,7 +1174,8 @@ def test_the_page_lists_every_code_of_trouble():
     raised = {kind.code for kind in kinds[1:]}
     # The reason's own code stands for the one, and the program closes its recorder last.
     raised -= {preview.StatementRefused.code, preview.RecorderClosed.code}
-    assert listed == raised | {trouble.USAGE, trouble.FILE, trouble.SCHEMA}
+    own = {trouble.USAGE, trouble.FILE, trouble.SCHEMA, trouble.LINE, trouble.WORKER}
+    assert listed == raised | own
 
 
 def test_the_program_starts_in_both_ways(monkeypatch, capfd):

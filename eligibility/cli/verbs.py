@@ -165,7 +165,9 @@ def check(
     batch: Annotated[
         str | None,
         typer.Option(
-            "--batch", metavar="FILE", help="Check every line of a file, or of - instead."
+            "--batch",
+            metavar="FILE",
+            help="Check every line of a file, or of - for standard input.",
         ),
     ] = None,
     jobs: Annotated[
