@@ -16,7 +16,6 @@ Invariants
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar
@@ -29,7 +28,6 @@ from eligibility.evidence import (
     CLAIMS_MAX,
     COUNT_MAX,
     JSON_BYTES_MAX,
-    ROWS_MAX,
     Cell,
     Claim,
     Column,
@@ -71,8 +69,8 @@ _CLAIMS: TypeAdapter[tuple[Claim, ...]] = TypeAdapter(
 
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
 
-_CELL_FIELDS = Cell.model_fields.keys()
 _FACT_FIELDS = set(Fact.model_fields)
+_set = object.__setattr__  # a model is frozen only after it was made
 
 Origin = Literal["verified", "unverified"]
 Parsed = TypeVar("Parsed")
@@ -98,7 +96,7 @@ def release(
     Returns:
         The facts and the withheld cells, or a no-answer with its reason. Never raises.
     """
-    seen = _seen(observation)
+    seen = _read(_OBSERVATION, observation, Observation)
     if isinstance(seen, EvidenceError):
         return _nothing(Reason.OBSERVATION_MALFORMED, seen.pointer)
     if seen.recomputed_digest() != seen.digest:
@@ -211,37 +209,6 @@ def _plain(part: object) -> object:
     if isinstance(part, Mapping):
         return dict(part)
     raise TypeError
-
-
-def _seen(given: object) -> Observation | EvidenceError:
-    """Read an observation; in a model, cells with nothing wrong in any are kept as they are.
-
-    Most of an observation is cells. Where this fails, the whole is read like any other, and what
-    is wrong is said there.
-    """
-    if type(given) is Observation and _as_read(rows := vars(given).get("rows")):
-        with suppress(ValueError, TypeError, RecursionError):
-            rest = _OBSERVATION.dump_json(given, exclude={"rows"}, warnings="error")
-            read = _OBSERVATION.validate_json(rest[:-1] + b',"rows":[]}')
-            return read.model_copy(update={"rows": rows})
-    return _read(_OBSERVATION, given, Observation)
-
-
-def _as_read(rows: object) -> bool:
-    """Say whether rows are such as reading them from JSON would make, whoever made them (F2)."""
-    if type(rows) is not tuple or len(rows) > ROWS_MAX or {*map(type, rows)} - {tuple}:
-        return False
-    cells = [cell for row in rows for cell in row]
-    if any([type(cell) is not Cell or vars(cell).keys() != _CELL_FIELDS for cell in cells]):
-        return False
-    texts = [cell.text for cell in cells if cell.text is not None]
-    texts += [cell.type for cell in cells]
-    if {*map(type, texts)} - {str}:
-        return False
-    try:
-        return len("".join(texts).encode()) >= 0  # and not a half of a character
-    except UnicodeEncodeError:
-        return False
 
 
 # --- the observation against itself -------------------------------------------------------------
@@ -438,11 +405,14 @@ def _sound(observation: Observation, claims: object) -> list[tuple[int, int]] | 
         if not (0 <= row < rows and 0 <= column < columns):
             return None
         cell = cells[row][column]
-        for expected, held in ((kind, cell.type), (text, cell.text)):
-            if expected is not None:
-                if type(expected) is not str or expected != held:
-                    return None
-                size += len(expected)
+        if kind is not None:
+            if type(kind) is not str or kind != cell.type:
+                return None
+            size += len(kind)
+        if text is not None:
+            if type(text) is not str or text != cell.text:
+                return None
+            size += len(text)
         places.add(row * columns + column)
     if size > _CLAIMS_TEXT_MAX:
         return None
@@ -454,14 +424,15 @@ def _sound(observation: Observation, claims: object) -> list[tuple[int, int]] | 
 
 def _problem(cell: Cell) -> Reason | None:
     """Say what keeps a cell from being stated, judged by its type; None for nothing."""
-    if cell.text is None:
+    text = cell.text
+    if text is None:
         return Reason.CELL_NULL
     kind = type_class(cell.type)
-    if kind == "float" and not is_bare(cell.type, cell.text):
+    if kind == "float" and not is_bare(cell.type, text):
         return Reason.CELL_NOT_FINITE
-    if kind in _HAS_INFINITY and cell.text in _INFINITY:
+    if kind in _HAS_INFINITY and text in _INFINITY:
         return Reason.CELL_NOT_FINITE
-    return Reason.CELL_TOO_LONG if len(cell.text) > CELL_CHARACTERS_MAX else None
+    return Reason.CELL_TOO_LONG if len(text) > CELL_CHARACTERS_MAX else None
 
 
 # What a key's problem is to the aggregates of its row; a NULL key still names its group.
@@ -490,13 +461,10 @@ def _fact(fields: dict[str, Any]) -> Fact:
     were read, the line was written, row and column were counted here.
     """
     fact = Fact.__new__(Fact)
-    for name, value in (
-        ("__dict__", fields),
-        ("__pydantic_fields_set__", _FACT_FIELDS),
-        ("__pydantic_extra__", None),
-        ("__pydantic_private__", None),
-    ):
-        object.__setattr__(fact, name, value)
+    _set(fact, "__dict__", fields)
+    _set(fact, "__pydantic_fields_set__", _FACT_FIELDS)
+    _set(fact, "__pydantic_extra__", None)
+    _set(fact, "__pydantic_private__", None)
     return fact
 
 
