@@ -14,6 +14,7 @@ import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow
@@ -21,10 +22,10 @@ import pytest
 
 import preview
 from eligibility import EvidenceError, Reason, Schema, classify
-from eligibility.cli import batch, verbs, workers
+from eligibility.cli import batch, main, verbs, workers
 from eligibility.cli.inputs import Source, opened
 from eligibility.cli.lines import LINE_BYTES_MAX, Judge, Tally, parsed
-from eligibility.cli.program import run
+from eligibility.cli.program import INTERRUPTED, run
 from eligibility.cli.trouble import Trouble
 from tests.corpus import cases
 
@@ -178,7 +179,7 @@ def test_a_line_is_what_check_prints_byte_for_byte(folder):
 
 def test_order_ids_and_numbers_and_that_the_number_of_processes_does_not_matter(folder):
     lines = [b"", b"no JSON", json.dumps(GOOD).encode(), b" \t\r", b'{"statement": 1}']
-    statements = [case.statement for case in cases()][::4]
+    statements = [case.statement for case in cases()][::6]
     for number, statement in enumerate(statements):
         lines.append(json.dumps({"id": number, "statement": statement}).encode() + b" " * 600)
     lines += [b'"' + b"x" * (LINE_BYTES_MAX + 100_000) + b'"', json.dumps(PARTLY).encode()]
@@ -256,7 +257,7 @@ def test_memory_does_not_grow_with_the_input(folder):
         "    print(resource.getrusage(who).ru_maxrss, file=sys.stderr)\n"
     )
     peaks = []
-    for times in (100, 2500):
+    for times in (100, 1500):
         given = b'""\n5\n{"statement": "", "id": 1}\n"; "\n\n' * times + b"x" * (times * 5000)
         Path("in").write_bytes(given)
         # A process counts the peak of the one that it was forked from: here that is a small shell.
@@ -342,6 +343,17 @@ def test_an_interrupt_ends_all_and_says_nothing(folder):
     assert (process.returncode, out, err) == (130, b"", b"")
     assert time.monotonic() - begun < 5
     assert is_gone(worker)
+
+
+def test_an_interrupt_while_the_program_is_loaded_says_nothing(monkeypatch):
+    class Loading(ModuleType):
+        def __getattr__(self, _: str) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "eligibility.cli.program", Loading("program"))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == INTERRUPTED
 
 
 def test_a_killed_program_leaves_no_worker(folder):

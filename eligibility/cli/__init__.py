@@ -11,7 +11,10 @@ def main() -> NoReturn:
         SystemExit: 0 where something is eligible, released or done; 1 where nothing is; 2 for
             trouble (contract 9).
     """
-    from eligibility.cli.program import run
-    from eligibility.cli.verbs import app
+    try:
+        from eligibility.cli.program import run
+        from eligibility.cli.verbs import app
+    except KeyboardInterrupt:  # it takes a while
+        sys.exit(130)
 
     sys.exit(run(app, sys.argv[1:]))
