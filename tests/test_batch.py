@@ -181,7 +181,7 @@ def test_order_ids_and_numbers_and_that_the_number_of_processes_does_not_matter(
     lines = [b"", b"no JSON", json.dumps(GOOD).encode(), b" \t\r", b'{"statement": 1}']
     statements = [case.statement for case in cases()][::6]
     for number, statement in enumerate(statements):
-        lines.append(json.dumps({"id": number, "statement": statement}).encode() + b" " * 600)
+        lines.append(json.dumps({"id": number, "statement": statement}).encode() + b" " * 1000)
     lines += [b'"' + b"x" * (LINE_BYTES_MAX + 100_000) + b'"', json.dumps(PARTLY).encode()]
     Path("in").write_bytes(b"\n".join(lines))  # the last one does not end
     assert len(b"\n".join(lines[:-2])) > 2 * batch.BLOCK_BYTES
