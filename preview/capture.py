@@ -30,6 +30,7 @@ from eligibility.evidence import (
     EngineReading,
     Pin,
     Truncation,
+    fold,
 )
 from eligibility.reasons import Reason
 from eligibility.shape import Model
@@ -321,7 +322,7 @@ def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
 
     Strings, comments and column names hold such words too; only the tree can tell.
     """
-    words = _WORD.findall(bare.translate(_LOWER))
+    words = _WORD.findall(_folded(bare))
     if not any(word in _SHOWS or _call_refused(word) for word in words):
         return
     row = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [bare]).fetchone()
@@ -329,11 +330,12 @@ def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
         if str(node.get("type", "")).startswith("SHOW"):
             raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
         name = node.get("function_name")
-        if isinstance(name, str) and _call_refused(name.translate(_LOWER)):
+        if isinstance(name, str) and _call_refused(_folded(name)):
             raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
 
 
-_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else fold(text)
 
 
 def _checked(tree: Node | None) -> Node:
@@ -523,9 +525,9 @@ def _rows(
 
 def _renamed(names: list[str]) -> bool:
     """Say whether the wrapper may have numbered a name because it stands there twice."""
-    folded = {name.translate(_LOWER) for name in names}
-    numbered = (_NUMBERED.fullmatch(name.translate(_LOWER)) for name in names)
-    return any(match is not None and match[1] in folded for match in numbered)
+    numbered = [match for name in names if (match := _NUMBERED.fullmatch(name))]
+    folded = {_folded(name) for name in names} if numbered else ()
+    return any(_folded(match[1]) in folded for match in numbered)
 
 
 def _head(cursor: duckdb.DuckDBPyConnection, bare: str) -> tuple[list[str], list[str]]:
