@@ -28,7 +28,7 @@ OPTIONS = {
 }
 FLAT = 1.1
 _FEWER = 10  # memory is compared with that of a tenth of the statements
-_LOOKS_S = 0.05
+_LOOKS_S = 0.5  # seldom, so that looking takes nothing from those who work
 
 
 def measure(asked: argparse.Namespace, folder: Path) -> Iterable[Result]:
