@@ -5,6 +5,7 @@
 Nothing is measured here. The page says what its results say, missed bars and failures too.
 """
 
+import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -220,4 +221,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m benchmarks.page", description=__doc__).parse_args()
     write()
