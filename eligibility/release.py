@@ -3,8 +3,8 @@
 Invariants
   F1  Total: any observation, preview, claims and digest give a `Release`; a no-answer says why
       and, where something is at fault, at which position, never with which value.
-  F2  Nothing is believed because it has the right class: models are written out and read back
-      like JSON from outside, so one that was made without validation is malformed.
+  F2  Nothing is believed because it has the right class: what is given is read by `received.py`
+      alone, and a model that was made without validation is malformed.
   F3  Order: form, digest, origin, the observation's own consistency, verdicts, returned preview,
       claims, cells. The first that fails releases nothing at all; only verdicts and cells
       withhold one by one.
@@ -14,20 +14,17 @@ Invariants
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from eligibility.classify import classify
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
-    CLAIMS_MAX,
     COUNT_MAX,
-    JSON_BYTES_MAX,
     Cell,
     Claim,
     Column,
@@ -45,27 +42,24 @@ from eligibility.evidence import (
     TablePath,
     Verdicts,
     Withheld,
-    from_json,
 )
 from eligibility.manifest import LogicalPart, logical_id
 from eligibility.reasons import Reason, in_order
+from eligibility.received import (
+    is_as_written,
+    read_claims,
+    read_observation,
+    read_preview,
+    sound_claims,
+)
 from eligibility.types import type_class
 from eligibility.wording import compose, group_text, is_bare, subject_text
 
 CELL_CHARACTERS_MAX = 512
 
-# As many claims as may be, with this much text, are within `JSON_BYTES_MAX` as JSON.
-_CLAIMS_TEXT_MAX = 256 * 1024
-
 _NUMBERS = frozenset({"integer", "decimal", "float"})
 _HAS_INFINITY = frozenset({"date", "timestamp", "timestamptz"})
 _INFINITY = frozenset({"infinity", "-infinity"})
-
-_OBSERVATION = TypeAdapter(Observation)
-_PREVIEW = TypeAdapter(ReturnedPreview)
-_CLAIMS: TypeAdapter[tuple[Claim, ...]] = TypeAdapter(
-    Annotated[tuple[Claim, ...], Field(max_length=CLAIMS_MAX)]
-)
 
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
 
@@ -73,7 +67,6 @@ _FACT_FIELDS = set(Fact.model_fields)
 _set = object.__setattr__  # a model is frozen only after it was made
 
 Origin = Literal["verified", "unverified"]
-Parsed = TypeVar("Parsed")
 
 
 def release(
@@ -96,7 +89,7 @@ def release(
     Returns:
         The facts and the withheld cells, or a no-answer with its reason. Never raises.
     """
-    seen = _read(_OBSERVATION, observation, Observation)
+    seen = read_observation(observation)
     if isinstance(seen, EvidenceError):
         return _nothing(Reason.OBSERVATION_MALFORMED, seen.pointer)
     if seen.recomputed_digest() != seen.digest:
@@ -118,8 +111,8 @@ def release(
     if (at := _misfit(seen, outputs)) is not None:
         return nothing(Reason.OBSERVATION_MALFORMED, at)
     shown = seen.preview()
-    if not _written_alike(shown, returned):
-        back = _read(_PREVIEW, returned, ReturnedPreview)
+    if not is_as_written(returned, shown):
+        back = read_preview(returned)
         if isinstance(back, EvidenceError):
             return nothing(Reason.PREVIEW_MALFORMED, back.pointer)
         if back != shown:
@@ -143,8 +136,8 @@ def given(
     Returns:
         Both; None in the place of one that is malformed, has no canonical form, or was not given.
     """
-    back = _read(_PREVIEW, returned, ReturnedPreview)
-    made = _read(_CLAIMS, claims)
+    back = read_preview(returned)
+    made = read_claims(claims)
     return (
         None if isinstance(back, EvidenceError) else back,
         None if isinstance(made, EvidenceError) or not all(map(_can_be_kept, made)) else made,
@@ -182,33 +175,6 @@ def _nothing(
         complete=Complete(result=False, table=False),
         rows_are_table_rows=False,
     )
-
-
-# --- form ---------------------------------------------------------------------------------------
-
-
-def _read(
-    adapter: TypeAdapter[Parsed], given: Any, kind: type[Parsed] | None = None
-) -> Parsed | EvidenceError:
-    """Read what was given, whatever it is; a model of no other class than `kind` (F2)."""
-    try:
-        if isinstance(given, str | bytes):
-            return from_json(adapter, given)
-        if kind is not None and isinstance(given, kind):
-            return adapter.validate_json(adapter.dump_json(given, warnings="error"))
-        return from_json(adapter, json.dumps(given, default=_plain))
-    except EvidenceError as error:
-        return error
-    except (ValueError, TypeError, RecursionError):
-        return EvidenceError("", "this is not of the right form")
-
-
-def _plain(part: object) -> object:
-    if isinstance(part, Claim):
-        return part.model_dump(warnings=False)
-    if isinstance(part, Mapping):
-        return dict(part)
-    raise TypeError
 
 
 # --- the observation against itself -------------------------------------------------------------
@@ -332,22 +298,6 @@ def _misfit(observation: Observation, outputs: tuple[_Output, ...]) -> str | Non
 # --- the returned preview -----------------------------------------------------------------------
 
 
-def _written_alike(ours: ReturnedPreview, given: object) -> bool:
-    """Say whether what was given is, to the byte, what a preview read from JSON is written as.
-
-    Then it need not be read: it would be equal. False is no answer.
-    """
-    written = _PREVIEW.dump_json(ours)
-    try:
-        if isinstance(given, ReturnedPreview):
-            given = _PREVIEW.dump_json(given, warnings="error")
-        elif type(given) is str:
-            given = given.encode()
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return type(given) is bytes and given == written and len(written) <= JSON_BYTES_MAX
-
-
 def _difference(ours: Any, theirs: Any) -> str:
     """Point at the first position at which two different values, dumped to plain data, differ."""
     if isinstance(ours, dict):
@@ -369,9 +319,9 @@ def _wanted(observation: Observation, claims: object) -> Iterable[tuple[int, int
     rows, columns = len(observation.rows), len(observation.columns)
     if claims is None:
         return ((row, column) for row in range(rows) for column in range(columns))
-    if (sound := _sound(observation, claims)) is not None:
+    if (sound := sound_claims(claims, observation)) is not None:
         return sound
-    made = _read(_CLAIMS, claims)
+    made = read_claims(claims)
     if isinstance(made, EvidenceError):
         return _Fault(Reason.CLAIMS_MALFORMED, made.pointer)
     if not made:
@@ -383,40 +333,6 @@ def _wanted(observation: Observation, claims: object) -> Iterable[tuple[int, int
         if claim.type not in (None, cell.type) or claim.text not in (None, cell.text):
             return _Fault(Reason.CLAIM_DIFFERS, f"/{at}")
     return sorted({(claim.row, claim.column) for claim in made})
-
-
-def _sound(observation: Observation, claims: object) -> list[tuple[int, int]] | None:
-    """Give the claimed cells, in order, where all claims are models with nothing wrong in any.
-
-    Each value is looked at, since a class proves nothing (F2). None is no verdict on the claims:
-    then they are read like all others, and what is wrong is said there.
-    """
-    if not (type(claims) is list or type(claims) is tuple) or not 0 < len(claims) <= CLAIMS_MAX:
-        return None
-    cells, rows, columns = observation.rows, len(observation.rows), len(observation.columns)
-    places, size = set[int](), 0
-    for claim in claims:
-        if type(claim) is not Claim:
-            return None
-        given = vars(claim).get  # what was never given is absent, as it would be from JSON
-        row, column, kind, text = given("row"), given("column"), given("type"), given("text")
-        if type(row) is not int or type(column) is not int:
-            return None
-        if not (0 <= row < rows and 0 <= column < columns):
-            return None
-        cell = cells[row][column]
-        if kind is not None:
-            if type(kind) is not str or kind != cell.type:
-                return None
-            size += len(kind)
-        if text is not None:
-            if type(text) is not str or text != cell.text:
-                return None
-            size += len(text)
-        places.add(row * columns + column)
-    if size > _CLAIMS_TEXT_MAX:
-        return None
-    return [divmod(place, columns) for place in sorted(places)]
 
 
 # --- cells --------------------------------------------------------------------------------------
