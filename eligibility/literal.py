@@ -108,10 +108,10 @@ def keeps_column(column: Column, numerals: Sequence[str]) -> bool:
     Returns:
         False where the column would not keep its values.
     """
+    if column.type in INTEGER_RANGES and all(map(_WHOLE.fullmatch, numerals)):
+        return True
     size = decimal_size(column.type)
     if size is None and column.type not in INTEGER_RANGES:
-        return True
-    if size is None and all(map(_WHOLE.fullmatch, numerals)):
         return True
     whole, places = (
         (len(str(INTEGER_RANGES[column.type][1])), 0)

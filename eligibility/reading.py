@@ -487,7 +487,7 @@ def _is_opaque(key: exp.Expr) -> bool:
 def _is_whole(condition: Condition) -> bool:
     """Say whether a condition was read to its last node."""
     if isinstance(condition, Joined):
-        return all(_is_whole(member) for member in condition.members)
+        return all(map(_is_whole, condition.members))
     if isinstance(condition, Negated):
         return _is_whole(condition.member)
     return not isinstance(condition, Found)
@@ -500,10 +500,10 @@ def _listed(node: exp.Expr, listed: dict[str, Reason | None], reasons: set[Reaso
     """Name the non-empty arguments of a node that are not on its list; say if there are none."""
     plain = True
     for name, value in node.args.items():
-        if value is None or value is False or value == []:
+        if value is None or value is False:
             continue
         reason = listed.get(name, _UNKNOWN)
-        if reason is not None:
+        if reason is not None and value != []:
             reasons.add(reason)
             plain = False
     return plain
@@ -547,6 +547,7 @@ _ARGUMENTS: dict[type[exp.Expr], frozenset[str]] = {
         exp.Ordered: "this desc nulls_first",
         exp.Paren: "this",
         exp.Sum: "this",
+        exp.Table: "this db catalog alias",
         exp.TableAlias: "this",
         exp.Where: "this",
     }.items()
@@ -592,7 +593,8 @@ def _source(clause: Any, reasons: set[Reason]) -> tuple[tuple[str, ...], str | N
     table = clause.this
     if not _only(clause) or type(table) is not exp.Table:
         return (), None
-    _listed(table, _TABLE_PARTS, reasons)
+    if not _only(table):
+        _listed(table, _TABLE_PARTS, reasons)
     part = table.args.get
     parts = [_name(at) for at in (part("catalog"), part("db"), part("this")) if at is not None]
     names = tuple([name for name in parts if name is not None])

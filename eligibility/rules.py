@@ -246,7 +246,7 @@ def _resolve(reading: text.TextReading, table: Table) -> Resolved:
         groups,
         aggregated,
         reading.selection,
-        () if condition is None else tuple(unstatable_reasons(condition)),
+        () if condition is None else unstatable_reasons(condition),
     )
 
 

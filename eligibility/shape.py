@@ -11,7 +11,7 @@ Invariants
 What a part is, is asked of its `kind`: of a model's class it takes many times as long.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -262,15 +262,17 @@ def measure(predicate: Predicate) -> tuple[int, int]:
             return 1, 0
 
 
-def unstatable_reasons(predicate: Predicate) -> Iterator[Reason]:
+def unstatable_reasons(predicate: Predicate) -> tuple[Reason, ...]:
     """Give why a predicate cannot be stated: one reason for each condition that cannot."""
     match predicate.kind:
         case "unstatable":
-            yield predicate.reason
+            return (predicate.reason,)
         case "not":
-            yield from unstatable_reasons(predicate.member)
+            return unstatable_reasons(predicate.member)
         case "and" | "or":
+            found: list[Reason] = []
             for member in predicate.members:
-                yield from unstatable_reasons(member)
+                found.extend(unstatable_reasons(member))
+            return tuple(found)
         case _:
-            pass
+            return ()

@@ -28,6 +28,18 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE,
 )
+# Most statements: none of those but brackets that do not nest, and quotes that hold no quote and
+# stand behind no letter. The sets are those that `_SPECIAL` lets pass, less a few.
+_EASY = re.compile(
+    r"""
+    (?:
+        [\t\n\r !\#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++
+      | (?<![\w$&])'[^']*+'(?!')
+      | \( (?: [\t\n\r !\#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++ | (?<![\w$&])'[^']*+'(?!') )*+ \)
+    )*+
+    """,
+    re.VERBOSE,
+)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _DOLLAR_QUOTE = re.compile(r"\$(?:[^\W\d]\w*)?\$")
@@ -75,6 +87,8 @@ def _examine(statement: str) -> tuple[Reason | None, Reason | None]:
         return Reason.STATEMENT_TOO_LONG, None
     if "\0" in statement:
         return Reason.NOT_TEXT, None
+    if _EASY.fullmatch(statement):
+        return None, None
     brackets, unreadable = _scan(statement)
     if unreadable is Reason.QUOTING_UNREADABLE:
         brackets = _BRACKET.findall(statement)

@@ -194,22 +194,7 @@ def filter_text(predicate: Predicate, table: TablePath, schema: Schema) -> str |
         where it is NULL are not counted)))`; None where a part is unstatable or conditions are
         nested over 16 levels.
     """
-    if _too_deep(predicate):
-        return None
-    return _FilterWriter(predicate, _table(table, schema)).condition(predicate, negated=False)
-
-
-def _too_deep(predicate: Predicate) -> bool:
-    rest = [(predicate, 1)]
-    while rest:
-        part, depth = rest.pop()
-        if depth > FILTER_DEPTH_MAX:
-            return True
-        if part.kind == "not":
-            rest.append((part.member, depth + 1))
-        elif part.kind == "and" or part.kind == "or":
-            rest.extend([(member, depth + 1) for member in part.members])
-    return False
+    return _FilterWriter(predicate, _table(table, schema)).condition(predicate, False, 1)
 
 
 def _can_be(predicate: Predicate, wanted: bool, column: str) -> bool:
@@ -242,7 +227,9 @@ class _FilterWriter:
         self._table = table
         self._excludes: dict[str, bool] = {}
 
-    def condition(self, predicate: Predicate, *, negated: bool) -> str | None:
+    def condition(self, predicate: Predicate, negated: bool, depth: int) -> str | None:
+        if depth > FILTER_DEPTH_MAX:
+            return None
         match predicate.kind:
             case "comparison":
                 value, operator = predicate.value, predicate.operator
@@ -250,12 +237,12 @@ class _FilterWriter:
                 text += _value(value.type, value.text)
                 return text + self._note(negated or operator == "<>", predicate.column)
             case "not":
-                inner = self.condition(predicate.member, negated=True)
+                inner = self.condition(predicate.member, True, depth + 1)
                 return None if inner is None else f"NOT ({inner})"
             case "and" | "or":
                 parts: list[str] = []
                 for member in predicate.members:
-                    part = self.condition(member, negated=negated)
+                    part = self.condition(member, negated, depth + 1)
                     if part is None:
                         return None
                     parts.append(f"({part})")

@@ -4,9 +4,10 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from eligibility import statement
 from eligibility.reasons import Reason
 from eligibility.statement import BRACKETS_MAX, STATEMENT_BYTES_MAX, problems, refusal
 
@@ -156,3 +157,24 @@ def test_long_text_is_scanned_in_time():
     for part in ("(", "'", "''", "/*", "--", "$a", "\u200b", "E'", "{#", "a''", "/**/"):
         text = part * (STATEMENT_BYTES_MAX // len(part.encode()))
         assert len(problems(text)) <= 1
+
+
+PARTS = [*"abc_ 1,.()'\"`$-/*#%{}[]&\\\n\t\0é", "''", "--", "/*", "*/", "E'", " '", "()", "U&'"]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+@example("SELECT SUM(a) FROM t WHERE b IN ('x', 'é')")
+@example("a'b'")
+@example("a '''b'")
+@example("((a))")
+def test_the_short_way_passes_nothing_that_the_long_way_does_not(text):
+    if statement._EASY.fullmatch(text):
+        brackets, unreadable = statement._scan(text)
+        assert (statement._bracket_problem(brackets), unreadable) == (None, None)
+
+
+def test_the_short_way_is_taken():
+    for text in ("SELECT a, SUM(b) FROM t WHERE c = 'é' GROUP BY a", "SELECT COUNT(*)\nFROM t"):
+        assert statement._EASY.fullmatch(text)
+    for text in ("a'b'", "'a''b'", "((a))", "a - b", "a /* b */", '"a"', "a[1]", "é", "$$a$$"):
+        assert not statement._EASY.fullmatch(text)
