@@ -39,7 +39,7 @@ import duckdb
 import preview
 from eligibility import Observation
 from tests.soundness.generator import Writer, corpus_words
-from tests.soundness.trial import Trial, quick_canonical_json
+from tests.soundness.trial import Trial
 
 KEPT = Path(__file__).with_name("campaign.json")
 STUCK_S = 5.0
@@ -207,7 +207,6 @@ def _confined(folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     tempfile.tempdir = str(folder)
-    quick_canonical_json()
 
 
 def _work(folder: Path, number: int, seed: int, slot: Slot, until: float) -> None:

@@ -28,7 +28,7 @@ from eligibility.evidence import Label
 from preview import engine_reading
 from tests.soundness.campaign import MIX
 from tests.soundness.generator import Writer, corpus_words
-from tests.soundness.trial import Trial, quick_canonical_json
+from tests.soundness.trial import Trial
 
 KEPT = Path(__file__).with_name("seeded.json")
 Change = tuple[Any, str, Any]
@@ -214,7 +214,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="keep the times for the page")
     given = parser.parse_args()
-    quick_canonical_json()
     kept = []
     with ExitStack() as stack:
         trials = {key: stack.enter_context(Trial(key[0], shadowed=key[1])) for key in set(MIX)}

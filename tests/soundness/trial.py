@@ -2,33 +2,27 @@
 
 Invariants
   R1  The observation is made as the recorder makes it: the same checks, the same sealed connection,
-      the same fields; only the process differs. A campaign compares a sample with the recorder's.
-  R2  Canonical JSON is made by the standard library, many times faster than by the engine's own
-      pure Python: for documents without floats, with ASCII keys, the bytes are the same. The same
-      sample shows it, since it compares digests.
-  R3  A trial never fails: whatever is raised outside of the engine's own errors is a fault.
+      the same observer; only the process differs. A campaign compares a sample with the recorder's.
+  R2  A trial never fails: whatever is raised outside of the engine's own errors is a fault.
 """
 
-import hashlib
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import duckdb
-import rfc8785
 
 from eligibility import Observation, Release, Verdicts, classify, release
-from eligibility.evidence import Cell, Claim, Engine, OutputColumn
+from eligibility.evidence import Claim, Engine
 from eligibility.reasons import Reason
 from eligibility.statement import refusal
 from preview.capture import Captured, capture
+from preview.observing import Observer
 from preview.sealed import open_sealed
 from tests.soundness.judges import Judge
 from tests.soundness.tables import SETS, pin_set
@@ -82,15 +76,6 @@ def _claims(observation: Observation) -> list[Claim]:
     ]
 
 
-def quick_canonical_json() -> None:
-    """Let this process make canonical JSON with the standard library (R2)."""
-
-    def dumps(obj: Any) -> bytes:
-        return json.dumps(obj, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-    rfc8785.dumps = dumps
-
-
 class Trial(AbstractContextManager["Trial"]):
     """One data set, pinned, with a sealed connection and its judges.
 
@@ -116,6 +101,7 @@ class Trial(AbstractContextManager["Trial"]):
         self.connection, settings = open_sealed(database, memory_bytes=ENGINE_BYTES, threads=1)
         self._engine = Engine(name="duckdb", version=duckdb.__version__, settings=settings)
         self.trees = duckdb.connect(config={"threads": 1})
+        self._observer = Observer(self.snapshot)
         self._origins = Origins(self.tables)
         self._shadowed = shadowed
 
@@ -145,25 +131,7 @@ class Trial(AbstractContextManager["Trial"]):
         outcome = capture(self.connection, statement, self.snapshot.pins)
         if not isinstance(outcome, Captured):
             return None
-        return Observation.sealed(
-            statement=statement,
-            statement_sha256=hashlib.sha256(statement.encode()).hexdigest(),
-            snapshot=self.snapshot.id,
-            manifest_sha256=self.snapshot.manifest_sha256,
-            pins=self.snapshot.pins,
-            engine=self._engine,
-            reading=outcome.reading,
-            columns=tuple(
-                OutputColumn(position=place, name=name, type=kind)
-                for place, (name, kind) in enumerate(zip(outcome.names, outcome.types, strict=True))
-            ),
-            rows=tuple(
-                tuple(Cell(type=k, text=t) for k, t in zip(outcome.types, row, strict=True))
-                for row in outcome.rows
-            ),
-            truncated=outcome.truncated,
-            captured_at=datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z",
-        )
+        return self._observer.observation(statement, outcome, self._engine)
 
     def run(
         self,
@@ -173,7 +141,7 @@ class Trial(AbstractContextManager["Trial"]):
         *,
         whole: bool = True,
     ) -> Outcome:
-        """Execute a statement, release every cell, and judge (R3).
+        """Execute a statement, release every cell, and judge (R2).
 
         Args:
             statement: SQL text.
