@@ -219,13 +219,14 @@ def fingerprint(path: Path, progress: FileProgress) -> Fingerprint:
             digest.update(block[:count])
             done += count
             progress(name, done, before.st_size)
-        identity = _identity(os.fstat(file.fileno()))
-    if identity != _identity(before) or done != before.st_size:
+        identity = identity_of(os.fstat(file.fileno()))
+    if identity != identity_of(before) or done != before.st_size:
         raise SourceError(f"{name}: it changed while it was read")
     return Fingerprint(identity, SourceFile(name=name, size=done, sha256=digest.hexdigest()))
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    """Give what changes when a file is replaced or written; the two times come last."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

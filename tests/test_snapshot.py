@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import preview
 from eligibility.evidence import canonical_bytes
 from eligibility.manifest import Manifest, logical_id
+from preview import snapshot as snapshots
 from preview import sources
 from tests.pinned import database, flip, pin_one, rows_of, writable
 
@@ -46,6 +48,91 @@ def test_a_snapshot_opens_as_what_was_pinned(made):
     assert rows_of(made, "SELECT current_catalog()") == [("snapshot",)]
     assert str(made.folder.parent) not in (made.folder / "manifest.json").read_text()
     shutil.rmtree(made.folder)
+
+
+# --- what is held is not hashed again -------------------------------------------------------------
+
+
+@pytest.fixture
+def hashed(monkeypatch):
+    """The names of the files that are hashed."""
+    names, hashing = [], sources.fingerprint
+
+    def seen(path, progress):
+        names.append(path.name)
+        return hashing(path, progress)
+
+    monkeypatch.setattr(snapshots, "fingerprint", seen)
+    return names
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Take every file for one that was written long ago."""
+    monkeypatch.setattr(snapshots, "SETTLED_S", -60.0)
+
+
+def test_what_is_held_is_not_hashed_again(made, hashed, settled, tmp_path):
+    first = preview.open_snapshot(made.folder)
+    assert preview.open_snapshot(made.folder) is first
+    linked = tmp_path / "linked"
+    linked.symlink_to(made.folder)
+    again = preview.open_snapshot(linked)
+    assert (again.folder, again.identity, again.manifest) == (linked, first.identity, made.manifest)
+    assert hashed == ["snapshot.duckdb"]
+    del first
+    assert preview.open_snapshot(linked) is again
+    del again
+    preview.open_snapshot(made.folder)
+    assert hashed == ["snapshot.duckdb"] * 2
+
+
+def test_what_was_written_just_now_is_hashed_again(made, hashed):
+    opened = [preview.open_snapshot(made.folder) for _ in range(2)]
+    assert len(opened) == len(hashed) == 2
+
+
+def test_a_change_of_what_is_held_is_a_mismatch(made, settled):
+    held = preview.open_snapshot(made.folder)
+    before = held.database.stat()
+    time.sleep(0.05)  # longer than a tick of the file system's clock
+    flip(held.database, before.st_size // 2)
+    os.utime(held.database, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = held.database.stat()
+    assert (after.st_ino, after.st_size, after.st_mtime_ns) == held.identity[1:4]
+    with pytest.raises(preview.PinMismatch, match="another content"):
+        preview.open_snapshot(made.folder)
+
+
+def test_a_copy_in_place_of_what_is_held_is_hashed(made, hashed, settled):
+    held = preview.open_snapshot(made.folder)
+    copy = held.database.with_name("copy")
+    shutil.copy2(held.database, copy)
+    copy.rename(held.database)
+    again = preview.open_snapshot(made.folder)
+    assert again.identity != held.identity
+    assert len(hashed) == 2
+
+
+def test_another_manifest_beside_what_is_held_is_read(made, settled):
+    held = preview.open_snapshot(made.folder)
+    manifest = made.folder / "manifest.json"
+    text = writable(manifest).read_bytes()
+    manifest.write_bytes(text.replace(b'"rows":2', b'"rows":3'))
+    with pytest.raises(preview.PinMismatch, match="canonical"):
+        preview.open_snapshot(made.folder)
+    manifest.write_bytes(text)
+    assert preview.open_snapshot(made.folder) is held
+
+
+def test_a_log_beside_what_is_held_is_a_mismatch(made, settled):
+    held = preview.open_snapshot(made.folder)
+    held.database.with_name("snapshot.duckdb.wal").write_bytes(b"")
+    with pytest.raises(preview.PinMismatch, match="log"):
+        preview.open_snapshot(made.folder)
+
+
+# --- what is not what was pinned ------------------------------------------------------------------
 
 
 def test_any_flipped_byte_is_a_mismatch(made):
