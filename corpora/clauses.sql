@@ -57,6 +57,15 @@ SELECT DISTINCT carrier, distance FROM flights;
 --> distance  column main.flights.distance
 --> selection distinct
 
+-- As many as there can be: some programs always write a limit.
+SELECT carrier FROM flights ORDER BY carrier LIMIT 9223372036854775807;
+--> carrier  column main.flights.carrier
+--> selection order_by, limit
+
+-- One edit away: more than the engine takes for a limit.
+SELECT carrier FROM flights LIMIT 9223372036854775808;
+--> withheld limit-not-a-number
+
 -- One edit away: a share of the rows.
 SELECT carrier FROM flights LIMIT 50%;
 --> withheld limit-not-a-number

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from eligibility.reasons import Reason
-from eligibility.shape import Calculation, Model, Predicate, Shape
+from eligibility.shape import COUNT_MAX, Calculation, Model, Predicate, Shape
 from eligibility.types import base_name
 
 ROWS_MAX = 50
@@ -29,9 +29,6 @@ JSON_BYTES_MAX = 5 * 1024 * 1024
 JSON_NESTING_MAX = 48
 CATALOG = "snapshot"
 OBSERVATION_FORMAT: Literal["eligibility-observation/1"] = "eligibility-observation/1"
-
-# The largest whole number that canonical JSON keeps (RFC 8785).
-COUNT_MAX = 2**53 - 1
 
 TablePath = tuple[str, str]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -24,10 +24,10 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
 from eligibility.reasons import Reason, in_order
-from eligibility.shape import Calculation, Operator, Selection
+from eligibility.shape import COUNT_MAX, Calculation, Operator, Selection
 
-# The largest number that canonical JSON keeps (RFC 8785).
-COUNT_MAX = 2**53 - 1
+# The largest number of rows that the engine takes for LIMIT and OFFSET.
+LIMIT_MAX = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -652,9 +652,10 @@ def _offset(clause: Any, reasons: set[Reason]) -> int | None:
 
 
 def _count(node: Any) -> int | None:
-    if not _is_literal(node) or node.is_string or not re.fullmatch("[0-9]{1,16}", node.this):
+    if not _is_literal(node) or node.is_string or not re.fullmatch("[0-9]{1,19}", node.this):
         return None
-    return int(node.this) if int(node.this) <= COUNT_MAX else None
+    count = int(node.this)
+    return min(count, COUNT_MAX) if count <= LIMIT_MAX else None
 
 
 def _is_literal(node: Any) -> bool:

@@ -24,7 +24,6 @@ from pydantic import TypeAdapter, ValidationError
 from eligibility.classify import classify
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
-    COUNT_MAX,
     Cell,
     Claim,
     Column,
@@ -52,6 +51,7 @@ from eligibility.received import (
     read_preview,
     sound_claims,
 )
+from eligibility.shape import COUNT_MAX
 from eligibility.types import type_class
 from eligibility.wording import compose, group_text, is_bare, subject_text
 

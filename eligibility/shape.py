@@ -20,6 +20,8 @@ from eligibility.reasons import Reason
 
 FILTER_DEPTH_MAX = 16
 FILTER_LITERALS_MAX = 200
+# The largest whole number that canonical JSON keeps (RFC 8785).
+COUNT_MAX = 2**53 - 1
 
 Calculation = Literal["SUM", "AVG", "MIN", "MAX", "COUNT"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -183,14 +185,15 @@ class Selection(Model):
 
     Attributes:
         having, distinct, order_by: whether the clause is there.
-        limit, offset: rows, or None where the clause is not there.
+        limit, offset: rows, or None where the clause is not there; more than `COUNT_MAX` count as
+            that many, since no table has more.
     """
 
     having: bool = False
     distinct: bool = False
     order_by: bool = False
-    limit: int | None = Field(default=None, ge=0, le=2**53 - 1)
-    offset: int | None = Field(default=None, ge=0, le=2**53 - 1)
+    limit: int | None = Field(default=None, ge=0, le=COUNT_MAX)
+    offset: int | None = Field(default=None, ge=0, le=COUNT_MAX)
 
 
 class Shape(Model):

@@ -26,6 +26,7 @@ from typing import Any
 from eligibility.evidence import CATALOG, EngineReading, Pin
 from eligibility.reasons import Reason, in_order
 from eligibility.shape import (
+    COUNT_MAX,
     FILTER_DEPTH_MAX,
     FILTER_LITERALS_MAX,
     FLIPPED,
@@ -54,7 +55,6 @@ from eligibility.shape import (
 from eligibility.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
 
 PLAN_QUERY = "SELECT json_serialize_plan(?::VARCHAR)"
-COUNT_MAX = 2**53 - 1
 
 Node = dict[str, Any]
 
@@ -314,9 +314,7 @@ def _limit(bound: Node) -> int | None:
     if bound["type"] == "UNSET":
         return None
     _need(bound["type"] == "CONSTANT_VALUE", Reason.LIMIT_NOT_A_NUMBER)
-    count = _natural(bound["constant_integer"])
-    _need(count <= COUNT_MAX, Reason.LIMIT_NOT_A_NUMBER)
-    return count
+    return min(_natural(bound["constant_integer"]), COUNT_MAX)
 
 
 def _scan(node: Node, pins: tuple[Pin, ...]) -> tuple[tuple[str, str], list[_Column]]:

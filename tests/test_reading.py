@@ -118,7 +118,7 @@ WHOLE = {
     Reason.LIMIT_NOT_A_NUMBER: [
         f"SELECT a FROM t {clause}" for clause in (
             "LIMIT 1.0", "LIMIT 1e2", "LIMIT -1", "LIMIT NULL", "LIMIT ALL", "LIMIT 50%", "LIMIT (1)",
-            "LIMIT '1'", "LIMIT 1 + 1", "LIMIT a", "LIMIT 9007199254740992", "LIMIT 99999999999999999",
+            "LIMIT '1'", "LIMIT 1 + 1", "LIMIT a", "LIMIT 9223372036854775808", "LIMIT 99999999999999999999",
             "OFFSET -1", "OFFSET 1.5", "OFFSET a", "LIMIT 1 BY a", "FETCH FIRST 2 PERCENT ROWS ONLY",
             "FETCH FIRST 2 ROWS WITH TIES", "FETCH FIRST ROW ONLY",
         )
@@ -308,6 +308,8 @@ SELECTIONS = {
     "ORDER BY ALL": Selection(order_by=True),
     "LIMIT 0": Selection(limit=0),
     "LIMIT 9007199254740991": Selection(limit=9007199254740991),
+    "LIMIT 9007199254740992": Selection(limit=9007199254740991),
+    "LIMIT 9223372036854775807 OFFSET 7": Selection(limit=9007199254740991, offset=7),
     "LIMIT 010": Selection(limit=10),
     "OFFSET 3": Selection(offset=3),
     "OFFSET 3 ROWS": Selection(offset=3),
