@@ -590,11 +590,12 @@ def test_damage_is_seen_or_harmless(statement):
 
 
 def test_an_index_is_a_whole_number(engine):
-    for statement, name in (
-        ("SELECT b FROM t", "index"),
-        ("SELECT b FROM t LIMIT 3", "constant_integer"),
+    none: tuple[object, ...] = (-1, True, "0", 0.0, None)
+    for statement, name, damages in (
+        ("SELECT b FROM t", "index", (*none, 2**60)),
+        ("SELECT b FROM t LIMIT 3", "constant_integer", none),
     ):
-        for bad in (-1, True, "0", 0.0, None, 2**60):
+        for bad in damages:
             tree = parse_plan(engine.plan(statement))
             for node in objects(tree):
                 if name in node:
