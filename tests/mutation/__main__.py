@@ -39,7 +39,12 @@ import pytest
 from tests.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("eligibility.rules", "eligibility.release", "preview.engine_reading")
+MODULES = (
+    "eligibility.rules",
+    "eligibility.received",
+    "eligibility.release",
+    "preview.engine_reading",
+)
 KEPT = ROOT / "tests" / "soundness" / "mutation.json"
 ARGUED = Path(__file__).with_name("argued.txt")
 # In `tests/`, as far as they are there; the corpora come with `fast.py`.
@@ -47,6 +52,7 @@ TESTS = (
     "test_mutants.py",
     "mutation/fast.py",
     "test_rules.py",
+    "test_received.py",
     "test_release.py",
     "test_engine_reading.py",
     "test_sealed.py",
