@@ -166,7 +166,9 @@ def _walk(node: Any) -> Iterator[Node]:
 
 def _type(node: Node) -> str:
     """Give the base name of a serialised type."""
-    info = node.get("type_info") or {}
+    info = node.get("type_info")
+    if not info:
+        return str(node["id"])
     if info.get("type") == "DECIMAL_TYPE_INFO":
         return f"DECIMAL({info['width']},{info['scale']})"
     return str(info.get("alias") or node["id"])

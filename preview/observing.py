@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 _CELLS = TypeAdapter(list[Cell])
-_AS_IT_IS = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+# As `canonical_bytes` writes it; the encoder is made once.
+_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Observer:
@@ -70,10 +71,10 @@ class Observer:
         truncated = "null" if captured.truncated is None else _text(captured.truncated)
         # In the order of RFC 8785, by name, and without `digest`.
         written = (
-            f'{{"captured_at":{_text(captured_at)},"columns":{_AS_IT_IS(columns)}'
-            f',"engine":{self._written(engine)},"format":{_text(OBSERVATION_FORMAT)}'
+            f'{{"captured_at":{_text(captured_at)},"columns":{_written(columns)}'
+            f',"engine":{self._engine_written(engine)},"format":{_text(OBSERVATION_FORMAT)}'
             f',"manifest_sha256":{_text(snapshot.manifest_sha256)},"pins":{self._pins}'
-            f',"reading":{canonical_bytes(captured.reading).decode()},"rows":{written_rows}'
+            f',"reading":{_written(captured.reading.model_dump(mode="json"))},"rows":{written_rows}'
             f',"snapshot":{_text(snapshot.id)},"statement":{_text(statement)}'
             f',"statement_sha256":{_text(statement_sha256)},"truncated":{truncated}}}'
         )
@@ -93,7 +94,7 @@ class Observer:
             digest=hashlib.sha256(written.encode()).hexdigest(),
         )
 
-    def _written(self, engine: Engine) -> str:
+    def _engine_written(self, engine: Engine) -> str:
         kept, written = self._engine
         if kept is not engine:
             written = canonical_bytes(engine).decode()
