@@ -19,10 +19,11 @@ from eligibility.evidence import (
     SelectionFlags,
     Verdicts,
 )
-from eligibility.reading import TextReading, read
+from eligibility.reading import read
 from eligibility.reasons import Reason
 from eligibility.rules import Decision, decide
 from eligibility.statement import problems
+from eligibility.text import TextReading
 from eligibility.wording import filter_text
 
 EngineSaid = EngineReading | Literal["refused", "failed"] | None

@@ -11,7 +11,7 @@ Invariants
 from dataclasses import dataclass
 from typing import assert_never
 
-from eligibility import reading as text
+from eligibility import text
 from eligibility.evidence import (
     Column,
     EngineReading,

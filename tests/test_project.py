@@ -29,6 +29,7 @@ FILE_LINES_MAX = 550
 LONGER_FILES = {
     "eligibility/evidence.py": (700, "every boundary model, and the one way in for JSON"),
     "eligibility/reading.py": (850, "the only file that sees a tree"),
+    "eligibility/rules.py": (620, "the whole policy, and how names become columns"),
     "eligibility/wording.py": (600, "the grammar of a line, both ways"),
     "preview/engine_reading.py": (800, "the only file that knows DuckDB's plan"),
     "preview/recorder.py": (700, "both ends of one protocol"),

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from eligibility import reading
-from eligibility.reading import (
-    PARSED_MAX,
+from eligibility.reading import PARSED_MAX, read
+from eligibility.reasons import Reason
+from eligibility.shape import Selection
+from eligibility.statement import problems
+from eligibility.text import (
     Calculated,
     Compared,
     Found,
@@ -26,11 +29,7 @@ from eligibility.reading import (
     Ref,
     Star,
     TextReading,
-    read,
 )
-from eligibility.reasons import Reason
-from eligibility.shape import Selection
-from eligibility.statement import problems
 from tests.corpus import cases
 
 STATEMENTS = [case.statement for case in cases() if not problems(case.statement)]
