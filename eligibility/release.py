@@ -103,7 +103,7 @@ def release(
 
     if (at := _inconsistency(seen)) is not None:
         return nothing(Reason.OBSERVATION_MALFORMED, at)
-    schema = _schema(_Pinned(seen.snapshot, seen.pins))
+    schema = _kept_schema(_Pinned(seen.snapshot, seen.pins))
     if schema is None:
         return nothing(Reason.OBSERVATION_MALFORMED, "/pins")
     verdicts = classify(seen.statement, schema, seen.reading)
@@ -214,13 +214,15 @@ class _Pinned:
     pins: tuple[Pin, ...] = field(compare=False)
 
 
-@lru_cache(maxsize=16)
 def _schema(pinned: _Pinned) -> Schema | None:
-    """Give the pins as a schema, which keeps what is derived from them for the next release."""
     try:
         return Schema(tables=pinned.pins)
     except ValidationError:  # two pins of one path
         return None
+
+
+# A schema keeps what is derived from it, for the next release over the same snapshot.
+_kept_schema = lru_cache(maxsize=16)(_schema)
 
 
 # --- verdicts on the columns --------------------------------------------------------------------

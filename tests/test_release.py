@@ -18,6 +18,7 @@ from eligibility.evidence import (
     Column,
     Engine,
     EngineReading,
+    Fact,
     Filter,
     Label,
     Observation,
@@ -416,6 +417,17 @@ def test_a_fact_holds_its_label_value_scope_and_source() -> None:
     assert (average.observation, average.snapshot) == (GROUPED.digest, SNAPSHOT)
     assert (carrier.exact, carrier.group) == (True, ())
     assert facts[3].exact
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_fact_is_what_validation_would_make(name: str) -> None:
+    for fact in release(ALL[name], ALL[name].preview()).facts:
+        made = Fact(**vars(fact))
+        assert fact == made == fact.model_copy()
+        assert list(vars(fact).items()) == list(vars(made).items())
+        assert fact.model_fields_set == made.model_fields_set
+        assert (fact.__pydantic_extra__, fact.__pydantic_private__) == (None, None)
+        assert from_json(Fact, fact.model_dump_json()) == fact
 
 
 def test_only_sums_and_averages_that_yield_floats_are_not_exact() -> None:
