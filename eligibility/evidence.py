@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
+from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
@@ -63,8 +64,10 @@ def canonical_bytes(model: Model, *, without: str | None = None) -> bytes:
     """
     # Boundary models hold no float, no key beyond ASCII and no number beyond 2**53, and there these
     # are the bytes of RFC 8785; a test holds them to a library that knows the rest of it too.
-    tree = model.model_dump(mode="json", exclude={without} if without else None)
-    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return _written(model.model_dump(mode="json", exclude={without} if without else None)).encode()
+
+
+_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 # --- what is pinned -----------------------------------------------------------------------------
@@ -356,7 +359,22 @@ class Observation(Model):
 
     def recomputed_digest(self) -> str:
         """Compute what `digest` has to be, from the other fields."""
-        return hashlib.sha256(canonical_bytes(self, without="digest")).hexdigest()
+        tree = self.model_dump(mode="json", exclude={"digest", "rows"})
+        members = {name: _written(value) for name, value in tree.items()}
+        # Most of it are cells, which are written here as `canonical_bytes` would write them.
+        rows = [
+            ",".join(
+                [
+                    f'{{"text":{"null" if cell.text is None else _quoted(cell.text)}'
+                    f',"type":{_quoted(cell.type)}}}'
+                    for cell in row
+                ]
+            )
+            for row in self.rows
+        ]
+        members["rows"] = f"[{','.join([f'[{row}]' for row in rows])}]"
+        text = ",".join([f'"{name}":{members[name]}' for name in sorted(members)])
+        return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
 
     def preview(self) -> ReturnedPreview:
         """Give what may go to the model or the screen: columns, rows, truncated."""
@@ -565,7 +583,10 @@ class Release(Model):
 # --- JSON from outside --------------------------------------------------------------------------
 
 Parsed = TypeVar("Parsed")
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+# One that never ends goes on to the end: sought again from each of its quotes, it would take hours.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_ALL_SQUARE = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -595,18 +616,33 @@ def from_json(
     form: Any = kind
     adapter: TypeAdapter[Parsed] = kind if isinstance(kind, TypeAdapter) else _adapter(form)
     raw = _checked_bytes(data, bytes_max)
+    repeats: list[bool] = []
+    plain = _loaded(raw, repeats)
+    if repeats:
+        _without_duplicates(_loaded(raw, None), (), _field_names(adapter))
     try:
-        tree = json.loads(raw, object_pairs_hook=_Pairs, parse_constant=_no_constant)
+        return adapter.validate_json(raw)
+    except ValidationError as error:
+        raise _located(error, plain, _field_names(adapter)) from None
+
+
+def _loaded(raw: bytes, repeats: list[bool] | None) -> Any:
+    """Load JSON; note in `repeats` that a key is repeated, or keep all members for None."""
+
+    def members(pairs: list[tuple[str, Any]]) -> Any:
+        if repeats is None:
+            return _Pairs(pairs)
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            repeats.append(True)
+        return made
+
+    try:
+        return json.loads(raw, object_pairs_hook=members, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         if isinstance(error, EvidenceError):
             raise
         raise EvidenceError("", "this is not valid JSON") from None
-    known = _field_names(adapter)
-    plain = _without_duplicates(tree, (), known)
-    try:
-        return adapter.validate_json(raw)
-    except ValidationError as error:
-        raise _located(error, plain, known) from None
 
 
 def _checked_bytes(data: bytes | str, bytes_max: int) -> bytes:
@@ -617,15 +653,24 @@ def _checked_bytes(data: bytes | str, bytes_max: int) -> bytes:
         raise EvidenceError("", "this is not UTF-8 text") from None
     if len(raw) > bytes_max:
         raise EvidenceError("", f"this is larger than {bytes_max} bytes")
-    depth = 0
-    for token in _STRUCTURE.finditer(raw):
-        if token[0] in (b"[", b"{"):
-            depth += 1
-            if depth > JSON_NESTING_MAX:
-                raise EvidenceError("", f"this is nested deeper than {JSON_NESTING_MAX}")
-        elif token[0] in (b"]", b"}"):
-            depth -= 1
+    if _is_too_deep(raw):
+        raise EvidenceError("", f"this is nested deeper than {JSON_NESTING_MAX}")
     return raw
+
+
+def _is_too_deep(raw: bytes) -> bool:
+    brackets = _STRING.sub(b"", raw).translate(_ALL_SQUARE, _NO_BRACKETS)
+    rest = brackets
+    for _ in range(JSON_NESTING_MAX):  # what is well-formed shrinks to nothing, level by level
+        rest = rest.replace(b"[]", b"")
+        if not rest:
+            return False
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket == ord("[") else -1
+        if depth > JSON_NESTING_MAX:
+            return True
+    return False
 
 
 def _no_constant(_: str) -> None:

@@ -1,5 +1,6 @@
 """What crosses a process or a file: closed models, schemas by hand, JSON from outside."""
 
+import itertools
 import json
 import re
 import sys
@@ -409,6 +410,31 @@ def test_size_is_looked_at_before_anything_else():
     with pytest.raises(EvidenceError, match="larger than 4 bytes"):
         from_json(ReturnedPreview, "éé ", bytes_max=4)
     from_json(ReturnedPreview, GOOD, bytes_max=len(GOOD))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'"' + b'\\"' * 2_000_000,  # a text that never ends
+        b'"' * 4_000_001,
+        b'"\\' * 2_000_000,
+        b"[]" * 2_000_000,
+        b"[" * 4_000_000,
+        b"]" * 4_000_000,
+    ],
+    ids=["escaped quotes", "quotes", "backslashes", "pairs", "opened", "closed"],
+)
+def test_large_nonsense_comes_to_an_end(raw):
+    with pytest.raises(EvidenceError):
+        from_json(ReturnedPreview, raw)
+
+
+@given(
+    st.text(alphabet="[]{}", max_size=130) | st.integers(40, 60).map(lambda n: "[" * n + "]" * n)
+)
+def test_depth_is_that_of_the_deepest_bracket(brackets):
+    depths = itertools.accumulate(1 if bracket in "[{" else -1 for bracket in brackets)
+    assert evidence._is_too_deep(brackets.encode()) == (max(depths, default=0) > JSON_NESTING_MAX)
 
 
 UNIONS = {

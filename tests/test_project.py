@@ -27,7 +27,7 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # A file fits a few screens. One that is longer has its reason here, and may not grow much.
 FILE_LINES_MAX = 550
 LONGER_FILES = {
-    "eligibility/evidence.py": (700, "every boundary model, and the one way in for JSON"),
+    "eligibility/evidence.py": (750, "every boundary model, and the one way in for JSON"),
     "eligibility/reading.py": (850, "the only file that sees a tree"),
     "eligibility/rules.py": (620, "the whole policy, and how names become columns"),
     "eligibility/wording.py": (600, "the grammar of a line, both ways"),

@@ -19,12 +19,12 @@ import typer
 
 from eligibility.cli.program import DONE, TROUBLE, Answer
 from eligibility.cli.trouble import Trouble
-from eligibility.verification import Code, Report, Verification
 
 if TYPE_CHECKING:
     from eligibility.cli.screen import Screen
     from eligibility.evidence import Observation
     from eligibility.record import PublicKey
+    from eligibility.verification import Code, Verification
     from preview import Recorder, Snapshot
 
 THREADS_MAX = 64
@@ -55,6 +55,8 @@ def verify(
     trusted = None if key is None else trusted_keys(key)
     data = read_plainly(bundle, _bundle_bytes_max())
     if data is None:
+        from eligibility.verification import Code, Report
+
         report = Report()
         report.add(Code.FILE_REFUSED, "")
         return _answer(report.verification(None))
@@ -71,12 +73,12 @@ def _bundle_bytes_max() -> int:
     return BUNDLE_BYTES_MAX
 
 
-def _answer(found: Verification) -> Answer:
+def _answer(found: "Verification") -> Answer:
     status = TROUBLE if found.structural_status == "failed" else DONE
     return Answer(status, found.model_dump(mode="json"), lambda screen: _show(screen, found))
 
 
-def _show(screen: "Screen", found: Verification) -> None:
+def _show(screen: "Screen", found: "Verification") -> None:
     said = "blocked" if found.blocked else found.structural_status
     screen.blank()
     screen.say(f"structural status: {said}", "bold")
@@ -117,6 +119,8 @@ def trusted_keys(path: str) -> "tuple[PublicKey, ...]":
 
     data = read_plainly(path, KEY_FILE_BYTES_MAX)
     if data is None:
+        from eligibility.verification import Code
+
         raise Trouble(KeyFileError.code, f"{path}: {Code.FILE_REFUSED.sentence}")
     return public_keys(data)
 
@@ -178,6 +182,7 @@ class _Executor:
             self._recorder.close()
 
     def __call__(self, observation: "Observation", statement: str) -> "Observation | Code":
+        from eligibility.verification import Code
         from preview import PreviewError, StatementFailed, StatementRefused
 
         if (observation.engine.name, observation.engine.version) != ("duckdb", _engine_version()):
@@ -194,7 +199,8 @@ class _Executor:
         except PreviewError:
             return Code.EXECUTION_FAILED
 
-    def _start(self, observation: "Observation") -> Code | None:
+    def _start(self, observation: "Observation") -> "Code | None":
+        from eligibility.verification import Code
         from preview import PinMismatch, Recorder, open_snapshot
         from preview.sealed import THREADS
 
