@@ -4,7 +4,6 @@ The public names below are loaded when they are first asked for, so that the pro
 executes SQL never loads the parser.
 """
 
-import gc
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -76,14 +75,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
     if name not in _PLACES:
         raise AttributeError(f"module 'eligibility' has no attribute {name!r}")
-    # What an import makes stays; to look through it for garbage meanwhile finds none and takes long.
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        value = getattr(import_module(f"eligibility.{_PLACES[name]}"), name)
-    finally:
-        if collects:
-            gc.enable()
+    value = getattr(import_module(f"eligibility.{_PLACES[name]}"), name)
     globals()[name] = value
     return value
 
