@@ -53,7 +53,7 @@ from eligibility.received import (
 )
 from eligibility.shape import COUNT_MAX
 from eligibility.types import type_class
-from eligibility.wording import LineWriter, group_text, is_bare, subject_text
+from eligibility.wording import compose, group_text, is_bare, subject_text
 
 CELL_CHARACTERS_MAX = 512
 
@@ -234,12 +234,13 @@ class _Output:
 
     Attributes:
         reasons: why none of its cells may be stated; empty where they may.
-        label: under what description; None where they may not.
+        label, subject: under what description, and its text; None where they may not.
         native: the label's pinned column; None for `COUNT(*)` and where there is no label.
     """
 
     reasons: tuple[Reason, ...]
     label: Label | None = None
+    subject: str = ""
     native: Column | None = None
 
 
@@ -262,7 +263,7 @@ def _outputs(verdicts: Verdicts, schema: Schema, columns: int) -> tuple[_Output,
             continue
         (table,) = (table for table in schema.tables if table.path == label.table)
         native = None if label.column is None else table.column(label.column)
-        made.append(_Output((), label, native))
+        made.append(_Output((), label, subject_text(label, schema), native))
     return tuple(made)
 
 
@@ -289,10 +290,10 @@ def _misfit(observation: Observation, outputs: tuple[_Output, ...]) -> str | Non
             return f"/columns/{place}/type"
         if kind not in ("integer", "decimal", "boolean"):
             continue
-        texts = [row[place].text for row in observation.rows]
-        for text in dict.fromkeys(texts):
+        for at, row in enumerate(observation.rows):
+            text = row[place].text
             if text is not None and not is_bare(column.type, text):
-                return f"/rows/{texts.index(text)}/{place}/text"
+                return f"/rows/{at}/{place}/text"
     return None
 
 
@@ -371,11 +372,6 @@ class _Group:
 _NO_GROUP = _Group((), "", ())
 
 
-def _is_exact(output: _Output, column: OutputColumn) -> bool:
-    added_up = output.label is not None and output.label.calculation in ("SUM", "AVG")
-    return not (added_up and type_class(column.type) == "float")
-
-
 def _fact(fields: dict[str, Any]) -> Fact:
     """Make a fact without validating it again, which would take half of the time of a release.
 
@@ -401,7 +397,6 @@ class _Releasing:
         outputs: tuple[_Output, ...],
     ) -> None:
         self._observation = observation
-        self._rows = observation.rows
         self._schema = schema
         self._verdicts = verdicts
         self._outputs = outputs
@@ -410,17 +405,14 @@ class _Releasing:
         where = verdicts.filter.text
         self._where = "" if where is None else f" where {where}"
         self._parts = tuple(map(self._shared, outputs, observation.columns))
-        self._writers = tuple(map(self._writer, outputs, observation.columns))
-        # A text of another type is all right unless it is too long.
-        kinds = [type_class(column.type) for column in observation.columns]
-        self._unsure = tuple([kind == "float" or kind in _HAS_INFINITY for kind in kinds])
 
     def _shared(self, output: _Output, column: OutputColumn) -> dict[str, Any]:
         """Give the fields of a fact, in order, with what all facts of one column have in common."""
+        added_up = output.label is not None and output.label.calculation in ("SUM", "AVG")
         return {
             "label": output.label,
             "value": None,
-            "exact": _is_exact(output, column),
+            "exact": not (added_up and type_class(column.type) == "float"),
             "row": None,
             "column": column.position,
             "group": (),
@@ -431,21 +423,15 @@ class _Releasing:
             "text": None,
         }
 
-    def _writer(self, output: _Output, column: OutputColumn) -> LineWriter | None:
-        if output.label is None:
-            return None
-        subject = subject_text(output.label, self._schema)
-        return LineWriter(output.label, subject, column.type, _is_exact(output, column))
-
     def release(self, wanted: Iterable[tuple[int, int]], origin: Origin) -> Release:
         facts: list[Fact] = []
         withheld: list[dict[str, Any]] = []
         for row, column in wanted:
             made = self._fate(row, column)
-            if isinstance(made, tuple):
-                withheld.append({"row": row, "column": column, "reasons": made})
-            else:
+            if isinstance(made, Fact):
                 facts.append(made)
+            else:
+                withheld.append({"row": row, "column": column, "reasons": made})
         reason = Reason.NOTHING_ELIGIBLE if self._observation.rows else Reason.NO_ROWS
         return Release(
             facts=tuple(facts),
@@ -461,29 +447,23 @@ class _Releasing:
 
     def _fate(self, row: int, column: int) -> Fact | tuple[Reason, ...]:
         """Give a fact, or in order why there is none."""
-        output, writer = self._outputs[column], self._writers[column]
+        output, cell = self._outputs[column], self._observation.rows[row][column]
         label = output.label
-        if label is None or writer is None:
+        if label is None:
             return output.reasons
-        cell = self._rows[row][column]
-        text = cell.text
         group = self._group(row, label.table) if label.kind == "aggregate" else _NO_GROUP
-        if text is None or self._unsure[column] or len(text) > CELL_CHARACTERS_MAX:
-            problem = _problem(cell)
-            if problem is not None:
-                return in_order((problem, *group.reasons)) if group.reasons else (problem,)
+        problem = _problem(cell)
+        if problem is not None:
+            return in_order((problem, *group.reasons)) if group.reasons else (problem,)
         if group.reasons:
             return group.reasons
-        line = writer.write(text or "", row, group.text + self._where)  # NULL is a problem
-        if line is None:
+        shared, scope = self._parts[column], group.text + self._where
+        text = compose(label, output.subject, cell, shared["exact"], row, scope)
+        if text is None:
             return (Reason.LINE_TOO_LONG,)
-        fields = self._parts[column].copy()
-        fields["value"], fields["row"], fields["group"], fields["text"] = (
-            cell,
-            row,
-            group.cells,
-            line,
-        )
+        fields = shared.copy()
+        fields["value"], fields["row"], fields["group"] = cell, row, group.cells
+        fields["text"] = text
         return _fact(fields)
 
     def _group(self, row: int, table: TablePath) -> _Group:

@@ -43,7 +43,7 @@ Invariants
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -64,7 +64,7 @@ from eligibility.shape import (
     Truth,
     Value,
 )
-from eligibility.types import TypeClass, type_class
+from eligibility.types import type_class
 from eligibility.unicode import is_shown
 
 LINE_MAX = 2_000
@@ -75,13 +75,6 @@ _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"]|"")*")'
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e[+-][0-9]+)?")
 _BOOLEAN: dict[str, str] = {"true": "TRUE", "false": "FALSE"}
-# By class of type, what gives nothing for a text that is not written bare.
-_BARE: dict[TypeClass | None, Callable[[str], object]] = {
-    "integer": _NUMBER.fullmatch,
-    "decimal": _NUMBER.fullmatch,
-    "float": _NUMBER.fullmatch,
-    "boolean": _BOOLEAN.get,
-}
 
 # The common text needs no escape: printable ASCII words with single spaces between them.
 _PLAIN = re.compile(r"[!#-&(-\[\]-~]+(?: [!#-&(-\[\]-~]+)*")
@@ -103,8 +96,13 @@ def is_bare(base: str, text: str) -> bool:
         True for a number of an integer, decimal or float type, and for `true` or `false` of
         BOOLEAN; false for all else, so also for a float that is not finite.
     """
-    written_bare = _BARE.get(type_class(base))
-    return written_bare is not None and written_bare(text) is not None
+    match type_class(base):
+        case "integer" | "decimal" | "float":
+            return _NUMBER.fullmatch(text) is not None
+        case "boolean":
+            return text in _BOOLEAN
+        case _:
+            return False
 
 
 def _value(base: str, text: str) -> str:
@@ -282,45 +280,32 @@ class _FilterWriter:
 # --- the whole line -----------------------------------------------------------------------------
 
 
-class LineWriter:
-    """Writes the lines of one column of a result: what they share is put together once."""
+def compose(
+    label: Label, subject: str, value: Cell, exact: bool, row: int, scope: str
+) -> str | None:
+    """Put a line together from parts that many facts share.
 
-    def __init__(self, label: Label, subject: str, base: str, exact: bool) -> None:
-        """Put together what stands before and behind a value.
+    Args:
+        label: of the value.
+        subject: `subject_text` of the label.
+        value: the cell.
+        exact: whether the value is exact.
+        row: where it stands in the observation, zero-based; written for a stored value only.
+        scope: `group_text`, and ` where ` with `filter_text`; written for an aggregate only.
 
-        Args:
-            label: of the values.
-            subject: `subject_text` of the label.
-            base: base name of their type.
-            exact: whether they are exact.
-        """
-        kind = type_class(base)
-        in_text_order = label.calculation in ("MIN", "MAX") and kind == "text"
-        self._bare = _BARE.get(kind)
-        self._stored = label.kind == "column"
-        self._before = f"{subject} {'=' if exact or self._stored else '≈'} "
-        self._behind = TEXT_ORDER if in_text_order else ""
-
-    def write(self, text: str, row: int, scope: str) -> str | None:
-        """Write one line.
-
-        Args:
-            text: of the value.
-            row: where it stands in the observation, zero-based; written for a stored value only.
-            scope: `group_text`, and ` where ` with `filter_text`; written for an aggregate only.
-
-        Returns:
-            The line; None for more than `LINE_MAX` characters (W5).
-        """
-        if self._bare is not None and self._bare(text) is not None:
-            written = _BOOLEAN.get(text, text)
-        else:
-            written = _quoted(text, "'")
-        if self._stored:
-            line = f"{self._before}{written} in result row {row + 1}"
-        else:
-            line = f"{self._before}{written}{self._behind}{scope}"
-        return line if len(line) <= LINE_MAX else None
+    Returns:
+        The line; None for NULL, and for more than `LINE_MAX` characters (W5).
+    """
+    if value.text is None:
+        return None
+    written = _value(value.type, value.text)
+    if label.kind == "column":
+        text = f"{subject} = {written} in result row {row + 1}"
+    else:
+        in_text_order = label.calculation in ("MIN", "MAX") and type_class(value.type) == "text"
+        order = TEXT_ORDER if in_text_order else ""
+        text = f"{subject} {'=' if exact else '≈'} {written}{order}{scope}"
+    return text if len(text) <= LINE_MAX else None
 
 
 def line(
@@ -347,16 +332,13 @@ def line(
         The line; None where the value is NULL, the predicate cannot be written, or the line
         would be longer than `LINE_MAX` characters.
     """
-    if value.text is None:
-        return None
     scope = group_text(group, label.table, schema)
     if predicate is not None and label.kind == "aggregate":
         where = filter_text(predicate, label.table, schema)
         if where is None:
             return None
         scope += f" where {where}"
-    writer = LineWriter(label, subject_text(label, schema), value.type, exact)
-    return writer.write(value.text, row, scope)
+    return compose(label, subject_text(label, schema), value, exact, row, scope)
 
 
 # --- and back -----------------------------------------------------------------------------------
