@@ -33,6 +33,7 @@ from eligibility.evidence import (
 )
 from eligibility.manifest import LogicalPart, logical_id
 from eligibility.reasons import Reason
+from eligibility.received import read_claims
 from eligibility.release import CELL_CHARACTERS_MAX, _outputs, release
 from eligibility.shape import (
     Aggregate,
@@ -1028,8 +1029,10 @@ def test_any_input_gives_a_release(
 def test_any_claims_give_a_release(observation: Observation, claims: Any) -> None:
     assume(claims is not None)
     released = release(observation, observation.preview(), claims)
-    assert released.no_answer
-    assert released.no_answer_reason in (Reason.CLAIMS_MALFORMED, Reason.NO_CLAIMS)
+    malformed = released.no_answer_reason is Reason.CLAIMS_MALFORMED
+    # What is drawn may be claims, if seldom; then all of them are of the right form.
+    assert malformed or isinstance(read_claims(claims), tuple)
+    assert not (malformed and released.facts)
 
 
 @given(observations())
