@@ -9,6 +9,7 @@ Invariants
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import assert_never
 
 from eligibility import text
@@ -161,8 +162,8 @@ def decide(
             filter_agrees=False,
             disagrees=False,
         )
-    answer = None if engine is None or isinstance(engine, Reason) else engine
-    return _judge(names, shape, table, answer, all_keys=reading.keys is None)
+    assert not isinstance(engine, Reason)  # it would be among the reasons
+    return _judge(names, shape, table, engine, all_keys=reading.keys is None)
 
 
 def _judge(
@@ -333,7 +334,7 @@ def _groups(
     else:
         aliases = _Aliases(reading, outputs)
         keys = [_key(key, outputs, aliases, table, qualifier) for key in reading.keys]
-    return tuple(dict.fromkeys(keys)) if len(keys) > 1 else tuple(keys)
+    return tuple(dict.fromkeys(keys))
 
 
 class _Aliases:
@@ -341,13 +342,17 @@ class _Aliases:
 
     def __init__(self, reading: text.TextReading, outputs: tuple[Output, ...]) -> None:
         self._reading, self._outputs = reading, outputs
-        self._made: dict[str, set[Derivation]] = {}
+
+    @cached_property
+    def _made(self) -> dict[str, set[Derivation]]:
+        made: dict[str, set[Derivation]] = {}
+        if not _is_star(self._reading):
+            for (alias, _), output in zip(self._reading.outputs, self._outputs, strict=True):
+                made.setdefault(fold(alias), set()).add(output.made)
+        return made
 
     def find(self, name: str) -> Derivation | None:
         """Give what the name stands for; None where that is nothing, or not one thing only."""
-        if not self._made and not _is_star(self._reading):
-            for (alias, _), output in zip(self._reading.outputs, self._outputs, strict=True):
-                self._made.setdefault(fold(alias), set()).add(output.made)
         named = self._made.get(fold(name), set())
         return next(iter(named)) if len(named) == 1 else None
 
@@ -502,7 +507,7 @@ def _range(condition: text.Ranged, table: Table, qualifier: str) -> Predicate:
 def _kept(column: Column, *beside: text.Ref | text.Raw) -> bool:
     """Say whether the column keeps its values beside the bare numerals it is compared with."""
     numerals = [one.text for one in beside if isinstance(one, text.Raw) and one.form == "number"]
-    return not numerals or keeps_column(column, numerals)
+    return keeps_column(column, numerals)
 
 
 def _compared(

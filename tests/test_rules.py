@@ -322,6 +322,63 @@ def test_another_shape_withholds(changes, eligible, stated):
     assert made.filter.kind == ("stated" if stated else "not-stated")
 
 
+def star(**changes: Any) -> Verdicts:
+    """Judge a star beside a shape that agrees with it but for some changes."""
+    shape = Shape(
+        table=("main", "pair"),
+        outputs=(DirectColumn(column="x"), DirectColumn(column="y")),
+        filter=None,
+        groups=(),
+        aggregated=False,
+        selection=Selection(),
+    )
+    reading = EngineReading(
+        shape=shape.model_copy(update=changes), reasons=(), plan_sha256="0" * 64
+    )
+    return classify("SELECT * FROM pair", PAIR, reading)
+
+
+PAIR = Schema.of({"pair": {"x": "INTEGER", "y": "VARCHAR"}})
+
+
+def test_a_star_releases_where_the_engine_sees_the_same():
+    made = star()
+    assert made == classify("SELECT * FROM pair", PAIR).model_copy(update={"engine": "agrees"})
+    assert all(output.verdict == "eligible" for output in made.outputs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "agree"),
+    [
+        ({"outputs": (DirectColumn(column="y"), DirectColumn(column="x"))}, [False, False]),
+        ({"outputs": (DirectColumn(column="x"), DirectColumn(column="x"))}, [True, False]),
+        ({"outputs": (DirectColumn(column="x"),)}, [False, False]),
+        ({"selection": Selection(limit=1)}, [False, False]),
+        ({"table": ("main", "other")}, [False, False]),
+        ({"aggregated": True}, [False, False]),
+        ({"filter": Truth(column="x")}, [False, False]),
+    ],
+)
+def test_a_star_beside_another_shape(changes, agree):
+    made = star(**changes)
+    assert made.engine == "disagrees"
+    assert [output.verdict == "eligible" for output in made.outputs] == agree
+    said = {reason for output in made.outputs for reason in output.reasons}
+    assert said == {Reason.READINGS_DISAGREE}
+
+
+def test_a_star_beside_no_shape():
+    reading = EngineReading(shape=None, reasons=(Reason.PLAN_UNREADABLE,), plan_sha256="0" * 64)
+    made = classify("SELECT * FROM pair", PAIR, reading)
+    assert [output.verdict for output in made.outputs] == ["withheld", "withheld"]
+
+
+def test_a_star_of_several_columns_has_no_alias():
+    made = classify("SELECT * FROM pair GROUP BY nope", PAIR)
+    assert [output.verdict for output in made.outputs] == ["eligible", "eligible"]
+    assert made.groups == ()
+
+
 def test_no_shape_withholds_for_the_reasons_of_the_plan():
     reading = EngineReading(shape=None, reasons=(Reason.JOIN,), plan_sha256="0" * 64)
     made = classify(STATEMENT, SCHEMA, reading)

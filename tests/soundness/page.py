@@ -1,4 +1,4 @@
-"""Writes `docs/soundness.md` from the counts that were kept of the last campaign.
+"""Writes `docs/soundness.md` from the counts that were kept of the last campaigns.
 
 python -m tests.soundness.page
 """
@@ -10,6 +10,9 @@ from typing import Any
 from tests.soundness import campaign as _campaign
 from tests.soundness import seeded as _seeded
 
+MUTATION = Path(__file__).with_name("mutation.json")
+HARM = Path(__file__).with_name("faults.json")
+BUSY = frozenset({"binding", "long binding", "executing", "endless"})
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "soundness.md"
 
 _PAGE = """\
@@ -75,6 +78,37 @@ reading taken away, before anything untrue was released.
 |---|---:|---:|---:|
 {seeded}
 
+## Do the tests notice a change?
+
+The files that decide are changed in every small way: an operator, a constant, a condition, a
+default, an entry of a table. Each change is tried alone, with the tests that reach it (`make
+mutants`: {tests:,} tests, {mutation_seconds:,} seconds). One that no test notices has to be argued
+about, one by one, in [argued.txt](../tests/mutation/argued.txt): why it changes nothing.
+
+| file | changes | noticed | argued about | neither | score |
+|---|---:|---:|---:|---:|---:|
+{mutants}
+
+## What if the recorder is harmed?
+
+Children, their nurse, hosts and channels are killed at random moments, memory and disk run out,
+files are deleted and replaced under a running recorder, and eight threads ask at once (`make faults`:
+{harm_seconds:,} seconds).
+
+| | |
+|---|---:|
+| kills | {kills:,} |
+| of these, of a statement that was being bound or executed, or was endless | {busy:,} |
+| hosts killed in the middle of a capture | {hosts:,} |
+| pins killed, and pins without room on the disk | {pins:,} |
+| files deleted or replaced under a recorder | {files:,} |
+| statements from eight threads | {threads:,} |
+| answers that were an observation, each compared with what is true | {observations:,} |
+| **hangs** | **{hangs:,}** |
+| **processes left behind** | **{orphans:,}** |
+| **observations of a statement that failed** | **{failed:,}** |
+| wrong, missing or left-over files or answers | {wrong:,} |
+
 ## What is not shown
 
 - A bug of the database engine itself: it executes the statement and makes the plan that is read.
@@ -91,9 +125,19 @@ def campaign() -> dict[str, Any]:
     return kept
 
 
+def _mutants(kept: dict[str, Any]) -> str:
+    return "\n".join(
+        f"| `{one['module'].replace('.', '/')}.py` | {one['mutants']:,} | {one['noticed']:,} "
+        f"| {one['argued']} | {one['unargued']} | {one['noticed'] / one['mutants']:.1%} |"
+        for one in kept["modules"]
+    )
+
+
 def page() -> str:
     """Give the text of the page."""
     kept = campaign()
+    mutation, harm = json.loads(MUTATION.read_text()), json.loads(HARM.read_text())
+    done = harm["done"]
     counts = kept["counts"].get
     rows = [
         f"| {row['name']} | {row['places']} | {row['statements']:,} | {row['seconds']:.1f} |"
@@ -123,6 +167,21 @@ def page() -> str:
         duckdb=kept["versions"]["duckdb"],
         sqlglot=kept["versions"]["sqlglot"],
         seeded="\n".join(rows),
+        tests=mutation["tests"],
+        mutation_seconds=mutation["seconds"],
+        mutants=_mutants(mutation),
+        harm_seconds=harm["seconds"],
+        kills=harm["kills"],
+        busy=sum(n for what, n in done.items() if what.partition(", ")[2] in BUSY),
+        hosts=done["hosts killed"],
+        pins=done["pins killed"] + done["pins without room"],
+        files=done["files harmed"],
+        threads=done["statements from threads"],
+        observations=harm["answers"]["observation"],
+        hangs=harm["hangs"],
+        orphans=harm["orphans"],
+        failed=harm["from failures"],
+        wrong=harm["wrong"] + harm["unanswered"] + harm["left behind"],
     )
 
 
