@@ -67,6 +67,19 @@ def canonical_bytes(model: Model, *, without: str | None = None) -> bytes:
     return _written(model.model_dump(mode="json", exclude={without} if without else None)).encode()
 
 
+def written_cell(kind: str, text: str | None) -> str:
+    """Write a cell as `canonical_bytes` does.
+
+    Args:
+        kind: base name of its type.
+        text: the engine's own rendering; None for NULL.
+
+    Returns:
+        RFC 8785 canonical JSON.
+    """
+    return f'{{"text":{"null" if text is None else _quoted(text)},"type":{_quoted(kind)}}}'
+
+
 _written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -361,17 +374,8 @@ class Observation(Model):
         """Compute what `digest` has to be, from the other fields."""
         tree = self.model_dump(mode="json", exclude={"digest", "rows"})
         members = {name: _written(value) for name, value in tree.items()}
-        # Most of it are cells, which are written here as `canonical_bytes` would write them.
-        rows = [
-            ",".join(
-                [
-                    f'{{"text":{"null" if cell.text is None else _quoted(cell.text)}'
-                    f',"type":{_quoted(cell.type)}}}'
-                    for cell in row
-                ]
-            )
-            for row in self.rows
-        ]
+        # Most of it are cells, for which a tree would take long.
+        rows = [",".join([written_cell(cell.type, cell.text) for cell in row]) for row in self.rows]
         members["rows"] = f"[{','.join([f'[{row}]' for row in rows])}]"
         text = ",".join([f'"{name}":{members[name]}' for name in sorted(members)])
         return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()

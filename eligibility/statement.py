@@ -30,16 +30,8 @@ _SPECIAL = re.compile(
 )
 # Most statements: none of those but brackets that do not nest, and quotes that hold no quote and
 # stand behind no letter. The sets are those that `_SPECIAL` lets pass, less a few.
-_EASY = re.compile(
-    r"""
-    (?:
-        [\t\n\r !\#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++
-      | (?<![\w$&])'[^']*+'(?!')
-      | \( (?: [\t\n\r !\#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++ | (?<![\w$&])'[^']*+'(?!') )*+ \)
-    )*+
-    """,
-    re.VERBOSE,
-)
+_EASY_PART = r"[\t\n\r !#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++|(?<![\w$&])'[^']*+'(?!')"
+_EASY = re.compile(rf"(?:{_EASY_PART}|\((?:{_EASY_PART})*+\))*+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _DOLLAR_QUOTE = re.compile(r"\$(?:[^\W\d]\w*)?\$")

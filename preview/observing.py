@@ -22,6 +22,7 @@ from eligibility.evidence import (
     Observation,
     OutputColumn,
     canonical_bytes,
+    written_cell,
 )
 from preview.capture import Captured
 
@@ -111,10 +112,7 @@ def _rows(
         different = list(dict.fromkeys(texts))
         cells = _CELLS.validate_python([{"type": kind, "text": text} for text in different])
         made.append(map(dict(zip(different, cells, strict=True)).__getitem__, texts))
-        end = f',"type":{_text(kind)}}}'
-        members = {
-            text: f'{{"text":{"null" if text is None else _text(text)}{end}' for text in different
-        }
+        members = {text: written_cell(kind, text) for text in different}
         written.append(map(members.__getitem__, texts))
     lines = [f"[{','.join(row)}]" for row in zip(*written, strict=True)]
     return tuple(zip(*made, strict=True)), f"[{','.join(lines)}]"

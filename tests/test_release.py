@@ -33,7 +33,6 @@ from eligibility.evidence import (
 )
 from eligibility.manifest import LogicalPart, logical_id
 from eligibility.reasons import Reason
-from eligibility.received import read_claims
 from eligibility.release import CELL_CHARACTERS_MAX, _outputs, release
 from eligibility.shape import (
     Aggregate,
@@ -1024,15 +1023,29 @@ def test_any_input_gives_a_release(
     assert released.no_answer_reason is not None
 
 
+def are_claims(drawn: Any) -> bool:
+    """Say whether what was drawn happens to look like claims."""
+    if isinstance(drawn, str | bytes):
+        try:
+            drawn = json.loads(drawn)
+        except (ValueError, RecursionError):
+            return False
+    fields = {"row", "column", "type", "text"}
+    return (
+        isinstance(drawn, list | tuple)
+        and len(drawn) > 0
+        and all(isinstance(one, dict) and one.keys() <= fields for one in drawn)
+    )
+
+
 @given(observations(), junk)
 @settings(max_examples=50, deadline=None)
 def test_any_claims_give_a_release(observation: Observation, claims: Any) -> None:
     assume(claims is not None)
+    assume(not are_claims(claims))
     released = release(observation, observation.preview(), claims)
-    malformed = released.no_answer_reason is Reason.CLAIMS_MALFORMED
-    # What is drawn may be claims, if seldom; then all of them are of the right form.
-    assert malformed or isinstance(read_claims(claims), tuple)
-    assert not (malformed and released.facts)
+    assert released.no_answer
+    assert released.no_answer_reason in (Reason.CLAIMS_MALFORMED, Reason.NO_CLAIMS)
 
 
 @given(observations())
