@@ -1,5 +1,6 @@
 """Every written case, by the text alone, by both readings, and through recorder and release."""
 
+import copy
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ import pytest
 
 from eligibility import Fact, Observation, Reason, Release, classify, release
 from eligibility.evidence import Cell, Filter, GroupCell, Label, OutputColumn
+from eligibility.reading import read
+from eligibility.rules import decide
 from eligibility.shape import Negation
+from eligibility.statement import problems
 from preview import sealed
 from preview.capture import Captured, capture
 from tests.corpus import (
@@ -295,3 +299,13 @@ def test_the_tables_have_every_scalar_type_and_the_odd_names():
         "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "INTERVAL", "UUID", "BLOB", "BIT", "JSON",
     }  # fmt: skip
     assert names >= {"k", "\u212a", "e\u0301", "*", "true", 'quo"te'}
+
+
+def test_the_rules_change_nothing_of_what_they_are_given(pinned):
+    schema = pinned.snapshot.schema
+    for case in cases():
+        if not problems(case.statement):
+            made = read(case.statement)
+            before = copy.deepcopy(made)
+            decide(made, schema, None)
+            assert made == before

@@ -508,3 +508,15 @@ def test_the_end_of_the_stack_is_for_the_caller(monkeypatch):
     monkeypatch.setattr(reading._PARSING, "parser", SimpleNamespace(parse=deep))
     with pytest.raises(RecursionError):
         read("SELECT a FROM t")
+
+
+def test_a_text_leaves_nothing_behind_for_the_next(monkeypatch):
+    texts = [case.statement for case in cases()]
+    texts += [text[: len(text) // 2] for text in texts]
+    texts = [text for text in texts if not problems(text)]
+    texts.sort(key=lambda text: text[::-1])  # any other order than that of the files
+    assert len(texts) > 500
+    one_after_the_other = [read(text) for text in texts]
+    for text, made in zip(texts, one_after_the_other, strict=True):
+        monkeypatch.setattr(reading, "_PARSING", reading._Parsing())
+        assert read(text) == made
