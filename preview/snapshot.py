@@ -34,7 +34,8 @@ from eligibility.evidence import (
 from eligibility.manifest import DatabaseFile, Manifest, logical_id
 from preview.content_hash import ARROW_SETTINGS
 from preview.errors import PinMismatch, SourceError
-from preview.sources import fingerprint, identity_of, literal, quoted
+from preview.sources.files import fingerprint, identity_of
+from preview.sources.readable import literal, quoted, rows_of
 
 DATABASE_NAME = f"{CATALOG}.duckdb"
 MANIFEST_NAME = "manifest.json"
@@ -253,8 +254,3 @@ def type_and_members(kind: DuckDBPyType) -> tuple[str, tuple[str, ...] | None]:
         ((_, members),) = kind.children
         return "ENUM", tuple(cast("list[str]", members))
     return str(kind), None
-
-
-def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:
-    """Run a statement to its end, and give its rows."""
-    return connection.execute(statement).fetchall()

@@ -35,7 +35,7 @@ from eligibility.wording import subject_text
 
 if TYPE_CHECKING:
     from eligibility.cli.lines import Tally
-    from eligibility.manifest import TableSource
+    from eligibility.manifest import TableSource, TableSource1
     from preview import Snapshot
 
 ROWS_SHOWN = 20
@@ -337,7 +337,7 @@ class Screen:
             self.blank()
             self._pin(pin, source)
 
-    def _pin(self, pin: Pin, source: "TableSource") -> None:
+    def _pin(self, pin: Pin, source: "TableSource | TableSource1") -> None:
         name = ".".join(map(self._shown, pin.path if pin.path[0] != "main" else pin.path[1:]))
         rows = "1 row" if pin.rows == 1 else f"{pin.rows:,} rows"
         origin = visible(source.name or "memory") + (

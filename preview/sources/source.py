@@ -1,0 +1,150 @@
+"""What can be pinned: the kind of a source, and that it is there (contract 4, 9).
+
+Invariants
+  K1  A source is local: a regular file, a table of a database file, or a table in memory.
+  K2  An error names the source by its base name, never its directory.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from eligibility.manifest import Format
+from preview.errors import SourceError
+from preview.sources.files import COMPRESSED, zip_member
+from preview.sources.options import ReadOptions
+
+_FORMATS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_DATABASES = (".duckdb", ".db", ".ddb")
+_NONE = ReadOptions()
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where one table comes from.
+
+    Attributes:
+        format: which of the kinds.
+        name: base name of the file, or of the glob; None for a table in memory.
+        files: its files, in the order they are read.
+        options: what is asked for of it.
+        table: in a database file, the name as it was written.
+        data: the table in memory.
+    """
+
+    format: Format
+    name: str | None
+    files: tuple[Path, ...] = ()
+    options: ReadOptions = _NONE
+    table: str | None = None
+    data: pa.Table | None = None
+
+    @property
+    def shown(self) -> str:
+        """How errors name it."""
+        return self.name or "the table in memory"
+
+
+def resolve(given: Any, options: ReadOptions) -> Source:
+    """Find out what a source is, and that it is there.
+
+    Args:
+        given: a path, a glob of Parquet files, `file.duckdb::table`, or a table in memory.
+        options: those for this table.
+
+    Returns:
+        The source, unread.
+
+    Raises:
+        SourceError: it is not there, not a regular file, or of no known kind; or it has types of
+            its own and `options` gives some.
+    """
+    if isinstance(given, pa.Table):
+        source = Source("arrow-table", None, data=given)
+    elif isinstance(given, str | os.PathLike):
+        source = _resolve_path(os.fspath(given), options)
+    else:
+        raise SourceError("a source is a path or a pyarrow.Table")
+    if options.types and source.format not in ("csv", "json"):
+        raise SourceError(f"{source.shown}: it has types of its own, so no types can be given")
+    return source
+
+
+def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
+    if isinstance(text, bytes) or "\0" in text or not is_unicode(text):
+        raise SourceError("the path of a source is not Unicode text")
+    # An absolute path has no scheme that would make DuckDB look elsewhere (O1).
+    path = Path(text).absolute()
+    if not path.exists():
+        for mark in re.finditer("::", text):
+            file = Path(text[: mark.start()]).absolute()
+            if file.is_file():
+                # DuckDB looks for the log of such a file under another name.
+                if "?" in str(file):
+                    raise SourceError(f"{file.name}: its path holds a question mark")
+                return Source("duckdb", file.name, (file,), options, table=text[mark.end() :])
+        if has_wildcard(text):
+            return Source("parquet", path.name, _matching(path), options)
+        raise SourceError(f"{path.name}: there is no such file")
+    file_format = _format(path)
+    return Source(file_format, path.name, (path,), options)
+
+
+def _matching(pattern: Path) -> tuple[Path, ...]:
+    found = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
+    files = sorted(filter(Path.is_file, found), key=str)
+    if not files:
+        raise SourceError(f"{pattern.name}: no file has such a name")
+    if any(file.suffix.lower() != ".parquet" for file in files):
+        raise SourceError(f"{pattern.name}: several files at once must all be .parquet")
+    return tuple(files)
+
+
+def _format(path: Path) -> Format:
+    name, suffix = path.name, path.suffix.lower()
+    if path.is_dir():
+        raise SourceError(f"{name}: it is a folder; name its files, as in folder/*.parquet")
+    if not path.is_file():  # opening a pipe would wait for its writer
+        raise SourceError(f"{name}: it is not a regular file")
+    if suffix in _DATABASES:
+        raise SourceError(f"{name}: name the table in it, as in {name}::table")
+    if suffix in COMPRESSED:
+        inner = Path(path.stem).suffix.lower()
+        if suffix == ".zip" and inner not in _FORMATS:
+            inner = Path(zip_member(path, name).filename).suffix.lower()
+        if _FORMATS.get(inner) not in ("csv", "json"):
+            raise SourceError(f"{name}: only CSV and JSON are read compressed")
+        return _FORMATS[inner]
+    if suffix not in _FORMATS:
+        known = ", ".join((*_FORMATS, "file.duckdb::table"))
+        raise SourceError(f"{name}: its kind is not known from its name; known are {known}")
+    return _FORMATS[suffix]
+
+
+def has_wildcard(text: str) -> bool:
+    """Say whether DuckDB would read a path as a pattern."""
+    return _WILD.search(text) is not None
+
+
+def is_unicode(text: str) -> bool:
+    """Say whether a text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
