@@ -52,7 +52,7 @@ from preview.sources.doubts import in_words
 from preview.sources.files import Held, fingerprint
 from preview.sources.kinds import readable
 from preview.sources.options import ReadOptions
-from preview.sources.readable import Reading, Told, literal, quoted, rows_of
+from preview.sources.readable import Reading, Told, literal, name_form, quoted, rows_of
 from preview.sources.source import Source, is_unicode, resolve
 
 TableKey = str | tuple[str, ...]
@@ -298,7 +298,10 @@ def _load_all(
             rows_of(connection, f"ATTACH {database} AS {CATALOG}")
             for path, source in wanted.items():
                 with tempfile.TemporaryDirectory(dir=private) as folder:
-                    reading = Reading(connection, Path(folder), max_bytes, held.opened, progress)
+                    name = _named(path)
+                    reading = Reading(
+                        connection, name, Path(folder), max_bytes, held.opened, progress
+                    )
                     told[path] = _load(path, source, reading, private)
             rows_of(connection, f"CHECKPOINT {CATALOG}")
             pins = tuple(_pin(connection, path, progress) for path in wanted)
@@ -400,6 +403,11 @@ def _pin(connection: duckdb.DuckDBPyConnection, path: TablePath, progress: Progr
         base, members = type_and_members(kind)
         described.append(Column(name=name, type=base, nan=nan.get(name), members=members))
     return Pin(path=path, columns=tuple(described), rows=rows, content_sha256=content)
+
+
+def _named(path: TablePath) -> str:
+    """Write the name of a table as options take it."""
+    return ".".join(map(name_form, path if path[0] != "main" else path[1:]))
 
 
 def _shown(path: TablePath) -> str:

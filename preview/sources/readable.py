@@ -6,6 +6,7 @@ Invariants
   R3  What a source was read as is complete once its query has run to the end.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ class Reading:
 
     Attributes:
         connection: in memory, with the time zone UTC; the new database is attached.
+        table: the name of the table to make, as options take it.
         folder: an empty private folder, for what must be put aside; gone afterwards.
         max_bytes: what the files of a source may unpack to.
         opened: for each file, the path of the open descriptor that was hashed: what is read is
@@ -71,6 +73,7 @@ class Reading:
     """
 
     connection: duckdb.DuckDBPyConnection
+    table: str
     folder: Path
     max_bytes: int
     opened: Callable[[Path], Path]
@@ -131,3 +134,10 @@ def check_names(shown: str, names: Sequence[str]) -> None:
 def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:
     """Run a statement to its end, and give its rows."""
     return connection.execute(statement).fetchall()
+
+
+def name_form(name: str) -> str:
+    """Write a name as options take it: in double quotes where it holds a mark of theirs."""
+    if name and not re.search(r'[".=]', name):
+        return name
+    return '"' + name.replace('"', '""') + '"'

@@ -22,6 +22,7 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
+    ".tab": "csv",
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
@@ -53,6 +54,16 @@ class Source:
     options: ReadOptions = _NONE
     table: str | None = None
     data: pa.Table | None = None
+
+    @property
+    def is_tabbed(self) -> bool:
+        """Whether its name says that tabs are between its fields."""
+        if self.options.format is not None:
+            return self.options.format == "tsv"
+        names = [Path(self.name or "")]
+        if names[0].suffix.lower() in COMPRESSED:
+            names.append(Path(names[0].stem))
+        return names[-1].suffix.lower() in (".tsv", ".tab")
 
     @property
     def shown(self) -> str:

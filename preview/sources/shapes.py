@@ -1,0 +1,540 @@
+"""Which type a column of texts has, where every one of them says so (contract 4.1).
+
+Invariants
+  F1  A type is found only where every text of the whole column has its shape and converts to a
+      value equal to it. All else is text.
+  F2  A text belongs to one class at most; a column is counted, never sampled.
+  F3  What looks like more is a doubt, with counts; no cell is part of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Kind = Literal["text", "number", "boolean", "nested"]
+Class = Literal["whole", "decimal", "numeral", "boolean", "date", "time", "timestamp", "zoned"]
+NUMBERS: tuple[Class, ...] = ("whole", "decimal", "numeral")
+DECIMAL_DIGITS_MAX = 18
+BIGINT_DIGITS = 18  # so many always fit
+HUGEINT_DIGITS = 38  # so many always fit
+DOUBLE_CHARACTERS = 15  # a numeral of so many characters is the shortest of its double
+_HUGEINT = 2**127
+_BIGINT = 2**63
+
+_YEAR = r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
+DATE = rf"{_YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
+OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberMarks:
+    """How numbers are written in a column, where that was given."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    bare_exponent: bool = False  # JSON's numbers need no sign there
+
+    @property
+    def plain(self) -> bool:
+        """Whether a number needs nothing replaced."""
+        return self.decimal == "." and self.thousands is None
+
+    def shapes(self) -> dict[Class, str]:
+        """Give the pattern of each class of number; a text is of the first that fits."""
+        point = re.escape(self.decimal)
+        some = "[1-9][0-9]*"
+        if self.thousands is not None:
+            some = rf"(?:[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|{some})"
+        exponent = "[eE][+-]?[0-9]+" if self.bare_exponent else "[eE][+-][0-9]+"
+        return {
+            "whole": rf"0|-?{some}",
+            "decimal": rf"-?{some}{point}[0-9]+|0{point}[0-9]+|-0{point}[0-9]*[1-9][0-9]*",
+            "numeral": rf"-?(?:(?:0|{some})(?:{point}[0-9]*)?|{point}[0-9]+)(?:{exponent})?",
+        }
+
+    def normal(self, texts: pa.Array) -> pa.Array:
+        """Write numbers with a point and without groups."""
+        if self.thousands is not None:
+            texts = pc.replace_substring(texts, self.thousands, "")
+        return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
+
+
+PLAIN = NumberMarks()
+
+_OTHERS: dict[Class, str] = {
+    "boolean": "(?i:true|false)",
+    "date": DATE,
+    "time": TIME,
+    "timestamp": f"{DATE}[ T]{TIME}",
+    "zoned": f"{DATE}[ T]{TIME}{OFFSET}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a column of texts is.
+
+    Attributes:
+        type: the DuckDB type; `VARCHAR` for text.
+        doubt: what looks like more; None for nothing.
+    """
+
+    type: str
+    doubt: "Looks | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a column that is text looks like.
+
+    Attributes:
+        code: as in `eligibility.manifest.Doubt`.
+        classes: what the values that look like more are; empty where all are.
+        values: how many of them.
+        type: that they look like.
+        option: (name of the option, its value without the column), to settle it.
+    """
+
+    code: Literal["mostly-typed", "other-format", "several-offsets"]
+    classes: tuple[Class, ...]
+    values: int
+    type: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Finder:
+    """Looks at all texts of one column, batch by batch.
+
+    Attributes:
+        kind: what the values are in their source.
+        marks: how its numbers are written.
+        seen: how many texts there were.
+        counts: how many of each class.
+    """
+
+    kind: Kind = "text"
+    marks: NumberMarks = PLAIN
+    seen: int = 0
+    counts: dict[Class, int] = field(default_factory=dict)
+    _wide: bool = False
+    _too_wide: bool = False
+    _digits: int = 0
+    _scale: int = 0
+    _fraction: int = 0
+    _nanoseconds_fit: bool = True
+    _offsets: set[int] = field(default_factory=set)
+    _formats: "list[Other] | None" = None
+
+    @cached_property
+    def shapes(self) -> dict[Class, str]:
+        """The pattern of each class that its kind can be, in order."""
+        shapes = self.marks.shapes()
+        match self.kind:
+            case "number":
+                return shapes
+            case "boolean":
+                return {"boolean": _OTHERS["boolean"]}
+            case "nested":
+                return {}
+            case "text":
+                return shapes | _OTHERS
+
+    @cached_property
+    def _any(self) -> str:
+        return "|".join(f"(?:{shape})" for shape in self.shapes.values())
+
+    def feed(self, texts: pa.Array) -> None:
+        """Look at some texts; NULL is none.
+
+        Args:
+            texts: an array of strings.
+        """
+        texts = texts.drop_null() if texts.null_count else texts
+        self.seen += len(texts)
+        if self.kind == "nested" or not len(texts):
+            return
+        # What most were before, most are again.
+        order = sorted(self.shapes, key=lambda one: -self.counts.get(one, 0))
+        most = self.counts.get(order[0], 0)
+        if most and 2 * most >= self.seen - len(texts):
+            texts = self._take(order.pop(0), texts)
+        if len(texts):
+            texts = self._rest(texts)
+        for name in order:
+            if not len(texts):
+                return
+            texts = self._take(name, texts)
+        if len(texts):
+            self._look_further(texts)
+
+    def _rest(self, texts: pa.Array) -> pa.Array:
+        fits = matches(texts, self._any)
+        if pc.all(fits).as_py():
+            return texts
+        self._look_further(texts.filter(pc.invert(fits)))
+        return texts.filter(fits)
+
+    def _take(self, name: Class, texts: pa.Array) -> pa.Array:
+        """Count the texts of a class, and give the others."""
+        if name == "whole" and self.marks.plain and self._are_short_numbers(texts):
+            return texts.slice(0, 0)
+        fits = matches(texts, self.shapes[name])
+        # Only what no earlier class of number takes is of a later one.
+        for earlier in self.shapes:
+            if earlier == name or name not in NUMBERS:
+                break
+            fits = pc.and_not(fits, matches(texts, self.shapes[earlier]))
+        if name in ("date", "timestamp", "zoned") and pc.any(fits).as_py():
+            fits = pc.and_(fits, _are_days(texts, fits))
+        count = pc.sum(fits).as_py() or 0
+        if not count:
+            return texts
+        if count == len(texts):
+            self._count(name, texts)
+            return texts.slice(0, 0)
+        self._count(name, texts.filter(fits))
+        return texts.filter(pc.invert(fits))
+
+    def _are_short_numbers(self, texts: pa.Array) -> bool:
+        """Say, quickly and without a pattern, whether all are whole numbers of few digits."""
+        if self.counts.get("whole", 0) != self.seen - len(texts):
+            return False
+        try:
+            numbers = pc.cast(texts, pa.int64())
+        except pa.ArrowInvalid:
+            return False
+        if not pc.cast(numbers, pa.string()).equals(texts):
+            return False
+        ends = pc.min_max(numbers).as_py()
+        self._digits = max(self._digits, *(len(str(abs(end))) for end in ends.values() if end), 0)
+        self.counts["whole"] = self.counts.get("whole", 0) + len(texts)
+        return True
+
+    def _count(self, name: Class, texts: pa.Array) -> None:
+        self.counts[name] = self.counts.get(name, 0) + len(texts)
+        if name in ("whole", "decimal"):
+            self._measure(name, self.marks.normal(texts))
+        elif name in ("time", "timestamp", "zoned"):
+            self._measure_time(name, texts)
+
+    def _measure(self, name: Class, numbers: pa.Array) -> None:
+        lengths = pc.binary_length(numbers)
+        sign = pc.cast(pc.starts_with(numbers, "-"), pa.int32())
+        if name == "whole":
+            digits = pc.subtract(lengths, sign)
+            most = pc.max(digits).as_py()
+            if most == 1 and not pc.any(pc.not_equal(numbers, "0")).as_py():
+                most = 0
+            self._digits = max(self._digits, most)
+            if most > BIGINT_DIGITS and not self._too_wide:
+                long = numbers.filter(pc.greater(digits, BIGINT_DIGITS))
+                for number in map(int, long.to_pylist()):
+                    self._wide |= not -_BIGINT <= number < _BIGINT
+                    self._too_wide |= not -_HUGEINT <= number < _HUGEINT
+            return
+        points = pc.find_substring(numbers, ".")
+        self._scale = max(self._scale, pc.max(pc.subtract(lengths, points)).as_py() - 1)
+        most = pc.max(pc.subtract(points, sign)).as_py()
+        if most == 1 and not pc.any(matches(numbers, r"-?[1-9]\..*")).as_py():
+            most = 0
+        self._digits = max(self._digits, most)
+
+    def _measure_time(self, name: Class, texts: pa.Array) -> None:
+        if name == "zoned":
+            ends = pc.extract_regex(texts, f"(?P<offset>{OFFSET})$").field(0)
+            self._offsets |= {_minutes(end) for end in pc.unique(ends).to_pylist()}
+            texts = pc.replace_substring_regex(texts, f"{OFFSET}$", "")
+        points = pc.find_substring(texts, ".")
+        digits = pc.if_else(
+            pc.less(points, 0), 0, pc.subtract(pc.subtract(pc.binary_length(texts), points), 1)
+        )
+        self._fraction = max(self._fraction, pc.max(digits).as_py())
+        if name == "timestamp":
+            days = pc.utf8_slice_codeunits(texts, 0, 10)
+            first, last = pc.min(days).as_py(), pc.max(days).as_py()
+            # The engine's nanoseconds reach from 1677-09-21 to 2262-04-11.
+            self._nanoseconds_fit &= first >= "1677-09-22" and last <= "2262-04-10"
+
+    def _look_further(self, texts: pa.Array) -> None:
+        """See which other formats all texts that are of no class have."""
+        if self.kind != "text":
+            return
+        if self._formats is None:
+            first = texts[0].as_py()
+            self._formats = [one for one in OTHER_FORMATS if re.fullmatch(one.pattern, first)]
+        self._formats = [
+            one for one in self._formats if pc.all(matches(texts, one.pattern)).as_py()
+        ]
+
+    # --- what it comes to ---
+
+    def found(self, inexact_double: Callable[[], bool]) -> Found:
+        """Say what the column is.
+
+        Args:
+            inexact_double: asks all texts again, whether one of them is not exactly a double.
+
+        Returns:
+            Its type, and what else it looks like.
+        """
+        if self.kind == "nested":
+            return Found("JSON")
+        present = [name for name in self.shapes if self.counts.get(name)]
+        whole = sum(self.counts.values()) == self.seen
+        if whole and present:
+            kind = self._type(present, inexact_double)
+            if kind is not None:
+                return Found(kind)
+        return Found("VARCHAR", self._doubt(present, whole))
+
+    def _type(self, present: Sequence[Class], inexact_double: Callable[[], bool]) -> str | None:
+        if set(present) <= set(NUMBERS):
+            number = self._number(present)
+            return None if number == "DOUBLE" and inexact_double() else number
+        if len(present) > 1:
+            return None
+        match present[0]:
+            case "boolean":
+                return "BOOLEAN"
+            case "date":
+                return "DATE"
+            case "time":
+                return "TIME" if self._fraction <= 6 else "TIME_NS"
+            case "timestamp":
+                if self._fraction <= 6:
+                    return "TIMESTAMP"
+                return "TIMESTAMP_NS" if self._nanoseconds_fit else None
+            case _:
+                fits = self._fraction <= 6 and len(self._offsets) == 1
+                return "TIMESTAMP WITH TIME ZONE" if fits else None
+
+    def _number(self, present: Sequence[Class]) -> str | None:
+        if list(present) == ["whole"]:
+            if self._too_wide:
+                return None
+            return "HUGEINT" if self._wide else "BIGINT"
+        if "numeral" not in present and self._digits + self._scale <= DECIMAL_DIGITS_MAX:
+            return f"DECIMAL({DECIMAL_DIGITS_MAX},{self._scale})"
+        return "DOUBLE"
+
+    def _doubt(self, present: Sequence[Class], whole: bool) -> Looks | None:
+        numbers = [name for name in present if name in NUMBERS]
+        families: list[list[Class]] = [numbers] if numbers else []
+        families += [[name] for name in present if name not in NUMBERS]
+        for family in families:
+            values = sum(self.counts[name] for name in family)
+            if 2 * values < self.seen:
+                continue
+            kind = self._looks(family)
+            if kind is None:
+                continue
+            if family == ["zoned"] and values == self.seen and len(self._offsets) > 1:
+                options = (("--type", "TIMESTAMPTZ"),)
+                return Looks("several-offsets", (), values, kind, options)
+            settled = kind if values == self.seen and kind == "DOUBLE" else "VARCHAR"
+            return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
+        if self.kind != "text" or not self._formats:
+            return None
+        for one in self._formats:
+            if set(present) <= set(one.beside):
+                return Looks("other-format", (), self.seen, one.type, one.options)
+        return None
+
+    def _looks(self, family: Sequence[Class]) -> str | None:
+        if family[0] in NUMBERS:
+            return self._number(family)
+        names = {
+            "boolean": "BOOLEAN",
+            "date": "DATE",
+            "time": "TIME",
+            "timestamp": "TIMESTAMP",
+            "zoned": "TIMESTAMP WITH TIME ZONE",
+        }
+        return names[family[0]]
+
+    def takes(self, text: str | None, found: str) -> bool:
+        """Say whether a text has the shape of the column (a NULL has every shape).
+
+        Args:
+            text: a field of the first record; None for NULL.
+            found: the type of the column.
+
+        Returns:
+            Whether it has.
+        """
+        if text is None or found == "VARCHAR" or not self.seen:
+            return True
+        one = Finder(self.kind, self.marks)
+        one.feed(pa.array([text], pa.string()))
+        if not one.counts:
+            return False
+        (name,) = one.counts
+        if found in ("BIGINT", "HUGEINT"):
+            return name == "whole"
+        if found.startswith("DECIMAL"):
+            return name in ("whole", "decimal")
+        if found == "DOUBLE":
+            return name in NUMBERS
+        return name in self.counts
+
+
+def matches(texts: pa.Array, pattern: str) -> pa.Array:
+    """Say which texts a pattern of RE2 takes whole."""
+    return pc.match_substring_regex(texts, f"^(?:{pattern})$")
+
+
+def _are_days(texts: pa.Array, fits: pa.Array) -> pa.Array:
+    """Say which texts begin with a day that the calendar has, of those that look so."""
+    days = pc.utf8_slice_codeunits(texts, 0, 10)
+    days = days if pc.all(fits).as_py() else pc.if_else(fits, days, "0001-01-01")
+    try:
+        pc.cast(days, pa.date32())
+    except pa.ArrowInvalid:
+        return pa.array(map(_is_day, days.to_pylist()), pa.bool_())
+    return pc.is_valid(texts)
+
+
+def _is_day(text: str) -> bool:
+    year, month, day = int(text[:4]), int(text[5:7]), int(text[8:])
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return day <= (
+        29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    )
+
+
+def _minutes(offset: str) -> int:
+    if offset == "Z":
+        return 0
+    digits = offset[1:].replace(":", "").ljust(4, "0")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return -minutes if offset[0] == "-" else minutes
+
+
+# --- doubles --------------------------------------------------------------------------------------
+
+
+def rounded_doubles(numbers: pa.Array, *, single: bool = False) -> pa.Array:
+    """Give the numerals that are not numerically equal to the shortest one of their double.
+
+    Args:
+        numbers: numerals with a point and without groups, no NULL among them.
+        single: whether a FLOAT is meant.
+
+    Returns:
+        Those that are not equal.
+    """
+    short = 6 if single else DOUBLE_CHARACTERS
+    easy = pc.and_(
+        pc.less_equal(pc.binary_length(numbers), short + 1),
+        pc.invert(pc.match_substring_regex(numbers, "[eEnN]")),
+    )
+    rest = numbers.filter(pc.invert(easy))
+    return rest.filter(
+        pa.array([not _is_shortest(text, single) for text in rest.to_pylist()], pa.bool_())
+    )
+
+
+def _is_shortest(text: str, single: bool) -> bool:
+    value = float(text)
+    if value != value or value in (float("inf"), float("-inf")):
+        return not any(character.isdigit() for character in text)
+    if single:
+        shortest = pc.cast(pa.scalar(text).cast(pa.float32()), pa.string()).as_py()
+        return not shortest.endswith("inf") and Decimal(shortest) == Decimal(text)
+    return Decimal(repr(value)) == Decimal(text)
+
+
+def printed_as(text: str) -> bool:
+    """Say whether a double printed with as many decimals as the text has is the text."""
+    if "e" in text or "E" in text or "." not in text:
+        return False
+    decimals = len(text) - text.index(".") - 1
+    return f"{float(text):.{decimals}f}" == text
+
+
+# --- what else texts look like --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Another way to write values of a type.
+
+    Attributes:
+        pattern: of such a text, for RE2 and Python alike.
+        type: that it would be.
+        options: that would read it.
+        beside: the classes of values that it is found beside.
+    """
+
+    pattern: str
+    type: str
+    options: tuple[tuple[str, str], ...]
+    beside: tuple[Class, ...] = ()
+
+
+def _other_formats() -> Iterable[Other]:
+    whole = "-?(?:0|[1-9][0-9]*)"
+    grouped = "-?[1-9][0-9]{0,2}"
+    yield Other(
+        rf"{grouped}(?:,[0-9]{{3}})+(?:\.[0-9]+)?", "DECIMAL", (("--thousands", ","),), NUMBERS
+    )
+    yield Other(rf"{whole},[0-9]+", "DECIMAL", (("--decimal", ","),), ("whole",))
+    yield Other(
+        rf"{grouped}(?:\.[0-9]{{3}})+(?:,[0-9]+)?|{whole},[0-9]+",
+        "DECIMAL",
+        (("--decimal", ","), ("--thousands", ".")),
+        ("whole",),
+    )
+    number = NumberMarks().shapes()["numeral"]
+    yield Other(
+        rf"[ \t]+(?:{number})[ \t]*|(?:{number})[ \t]+", "DECIMAL", (("--trim", ""),), NUMBERS
+    )
+    bare = NumberMarks(bare_exponent=True).shapes()["numeral"]
+    yield Other(bare, "DOUBLE", (("--type", "DOUBLE"),), NUMBERS)
+    day, month = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"
+    short = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+    clock = {
+        "": "",
+        " %H:%M": " [0-2][0-9]:[0-5][0-9]",
+        " %H:%M:%S": " [0-2][0-9]:[0-5][0-9]:[0-5][0-9]",
+    }
+    for suffix, time in clock.items():
+        kind = "TIMESTAMP" if suffix else "DATE"
+        for mark in "/.-":
+            point = re.escape(mark)
+            yield Other(
+                f"{day}{point}{month}{point}[0-9]{{4}}{time}",
+                kind,
+                (("--date-format", f"%d{mark}%m{mark}%Y{suffix}"),),
+            )
+            yield Other(
+                f"{month}{point}{day}{point}[0-9]{{4}}{time}",
+                kind,
+                (("--date-format", f"%m{mark}%d{mark}%Y{suffix}"),),
+            )
+        yield Other(
+            f"[0-9]{{4}}/{month}/{day}{time}", kind, (("--date-format", f"%Y/%m/%d{suffix}"),)
+        )
+        for mark in "- ":
+            yield Other(
+                f"{day}{mark}{short}{mark}[0-9]{{4}}{time}",
+                kind,
+                (("--date-format", f"%d{mark}%b{mark}%Y{suffix}"),),
+            )
+    for between in " T":
+        yield Other(
+            f"{DATE}{between}[0-2][0-9]:[0-5][0-9]",
+            "TIMESTAMP",
+            (("--date-format", f"%Y-%m-%d{between}%H:%M"),),
+        )
+
+
+OTHER_FORMATS = tuple(_other_formats())
