@@ -148,7 +148,12 @@ def given_cast(
     if name == "VARCHAR":
         return Cast(name, None, "{}")
     form = form_of(base_name(name), marks)
-    return Cast(name, form, f"CAST({_normal(name, marks)} AS {name})")
+    value = f"CAST({_normal(name, marks)} AS {name})"
+    if name in ("FLOAT", "DOUBLE"):
+        # A number beyond the largest is not near to infinity.
+        beyond = f"isinf({value}) AND NOT contains(lower({{}}), 'inf')"
+        value = f"CASE WHEN {beyond} THEN error('a number is too large') ELSE {value} END"
+    return Cast(name, form, value)
 
 
 def _normal(kind: str, marks: NumberMarks) -> str:
