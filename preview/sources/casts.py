@@ -72,7 +72,7 @@ class Cast:
     Attributes:
         type: the DuckDB type.
         form: the pattern that a text must have; None where the engine is told by `value` alone.
-        value: SQL for the value, with `{}` for the text.
+        value: SQL for the value, with `{0}` for the text.
     """
 
     type: str
@@ -107,7 +107,7 @@ class Cast:
 def found_cast(kind: str, marks: NumberMarks) -> Cast:
     """Give the cast of texts that were all seen to be values of a type that was found."""
     if kind == "VARCHAR":
-        return Cast(kind, None, "{}")
+        return Cast(kind, None, "{0}")
     return Cast(kind, None, f"CAST({_normal(kind, marks)} AS {kind})")
 
 
@@ -146,19 +146,19 @@ def given_cast(
         )
     name = str(parsed)
     if name == "VARCHAR":
-        return Cast(name, None, "{}")
+        return Cast(name, None, "{0}")
     form = form_of(base_name(name), marks)
     value = f"CAST({_normal(name, marks)} AS {name})"
     if name in ("FLOAT", "DOUBLE"):
         # A number beyond the largest is not near to infinity.
-        beyond = f"isinf({value}) AND NOT contains(lower({{}}), 'inf')"
+        beyond = f"isinf({value}) AND NOT contains(lower({{0}}), 'inf')"
         value = f"CASE WHEN {beyond} THEN error('a number is too large') ELSE {value} END"
     return Cast(name, form, value)
 
 
 def _normal(kind: str, marks: NumberMarks) -> str:
     """Give SQL that writes a number with a point and without groups."""
-    text = "{}"
+    text = "{0}"
     if not (kind.startswith("DECIMAL") or kind.endswith("INT") or kind in _NUMBERS):
         return text
     if marks.thousands is not None:
@@ -219,10 +219,10 @@ def date_cast(shown: str, column: str, form: str, given: str | None) -> Cast:
     if found == "TIME":
         # A time alone is read on a day of its own, and the day left out.
         value = (
-            f"CAST(strptime('2000-01-01 ' || {{}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
+            f"CAST(strptime('2000-01-01 ' || {{0}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
         )
     else:
-        value = f"CAST(strptime({{}}, {written}) AS {found})"
+        value = f"CAST(strptime({{0}}, {written}) AS {found})"
     if kind != found:
         raise SourceError(
             f"{shown}: column {column}: its --date-format makes {found}, and its --type another"
