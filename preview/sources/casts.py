@@ -73,11 +73,13 @@ class Cast:
         type: the DuckDB type.
         form: the pattern that a text must have; None where the engine is told by `value` alone.
         value: SQL for the value, with `{0}` for the text.
+        beyond: SQL for whether a text of that form has no such value; None where all have.
     """
 
     type: str
     form: str | None
     value: str
+    beyond: str | None = None
 
     def expression(self, text: str) -> str:
         """Give SQL for the value of a text, which raises where it is not exactly one.
@@ -92,12 +94,16 @@ class Cast:
         if self.form is None:
             return value
         fits = f"regexp_full_match({text}, {literal(self.form)})"
+        if self.beyond is not None:
+            fits = f"{fits} AND NOT ({self.beyond.format(text)})"
         fault = "error('a text is not of its form')"
         return f"CASE WHEN {text} IS NULL THEN NULL WHEN {fits} THEN {value} ELSE {fault} END"
 
     def fault(self, text: str) -> str:
         """Give the SQL condition that a text, not NULL, is not exactly a value."""
         value = f"TRY({self.value.format(text)}) IS NULL"
+        if self.beyond is not None:
+            value = f"({value} OR TRY({self.beyond.format(text)}))"
         if self.form is None:
             return f"({text} IS NOT NULL AND {value})"
         fits = f"regexp_full_match({text}, {literal(self.form)})"
@@ -149,11 +155,10 @@ def given_cast(
         return Cast(name, None, "{0}")
     form = form_of(base_name(name), marks)
     value = f"CAST({_normal(name, marks)} AS {name})"
-    if name in ("FLOAT", "DOUBLE"):
-        # A number beyond the largest is not near to infinity.
-        beyond = f"isinf({value}) AND NOT contains(lower({{0}}), 'inf')"
-        value = f"CASE WHEN {beyond} THEN error('a number is too large') ELSE {value} END"
-    return Cast(name, form, value)
+    if name not in ("FLOAT", "DOUBLE"):
+        return Cast(name, form, value)
+    # A number beyond the largest is not near to infinity.
+    return Cast(name, form, value, f"isinf({value}) AND NOT contains(lower({{0}}), 'inf')")
 
 
 def _normal(kind: str, marks: NumberMarks) -> str:
@@ -218,9 +223,7 @@ def date_cast(shown: str, column: str, form: str, given: str | None) -> Cast:
     written = _braced(literal(form))
     if found == "TIME":
         # A time alone is read on a day of its own, and the day left out.
-        value = (
-            f"CAST(strptime('2000-01-01 ' || {{0}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
-        )
+        value = f"CAST(strptime('2000-01-01 ' || {{0}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
     else:
         value = f"CAST(strptime({{0}}, {written}) AS {found})"
     if kind != found:
