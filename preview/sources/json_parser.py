@@ -9,11 +9,13 @@ Invariants
   J5  An error says where: line and position, both counted from 1. It holds no text of the file
       but names of keys.
 
-Most files repeat one form of record. `_Form` is a pattern for all of a record whose keys are known,
-and does nearly all of the work; whatever it does not match is read token by token, which decides.
+Nearly all records are whole in the buffer and not nested deeply. One pattern says of such a record
+that it is JSON, and another takes it apart. Whatever these do not take is read token by token, which
+decides, and knows where a fault is.
 """
 
 import codecs
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,11 +36,8 @@ KEYS_MAX = 1_000_000
 LISTS_SHOWN = 10
 # No token but a text is longer than this beyond what its pattern has matched.
 _AHEAD = 16
-_FORMS_MAX = 8
-_FORM_KEYS_MAX = 200
-_FORMS_MADE_MAX = 64
-_KNOWN_MAX = 1_000
-_NAMES_MAX = 20_000
+_DEPTH = 4  # of nested values that the pattern of a record takes
+_KNOWN_MAX = 100_000  # keys of all the records whose keys are remembered
 
 _WS = rb"[ \t\n\r]*+"
 _TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
@@ -46,10 +45,55 @@ _NUMBER = rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?"
 _SCALAR = _TEXT + rb'"|' + _NUMBER + rb"|true|false|null"
 _SPACE = re.compile(_WS)
 _TOKEN = re.compile(_WS + rb"([{}\[\],:]|" + _SCALAR + rb")")
-_MEMBER = re.compile(
-    _WS + rb"(" + _TEXT + rb'")' + _WS + rb":" + _WS + rb"(" + _SCALAR + rb")" + _WS + rb"([,}])"
-)
 _OPEN_TEXT = re.compile(_TEXT)
+
+
+def _listed(item: bytes, close: bytes) -> bytes:
+    """Give the pattern of items between commas, up to a closing bracket."""
+    comma = rb"(?:,(?!" + _WS + close + rb")|(?=" + close + rb"))"
+    return rb"(?:" + _WS + item + _WS + comma + rb")*+" + _WS + close
+
+
+def _value(depth: int) -> bytes:
+    """Give the pattern of a value of so many levels at most."""
+    if not depth:
+        return rb"(?:" + _SCALAR + rb")"
+    inner = _value(depth - 1)
+    nested = rb"\[" + _listed(inner, rb"\]") + rb"|\{" + _listed(_member(inner), rb"\}")
+    return rb"(?:" + _SCALAR + rb"|" + nested + rb")"
+
+
+def _member(value: bytes) -> bytes:
+    return _TEXT + rb'"' + _WS + rb":" + _WS + value
+
+
+_RECORD = re.compile(_WS + rb"()\{" + _listed(_member(_value(_DEPTH)), rb"\}"))
+# Of what is known to be a record: a key and its value.
+_LITE_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_PAIR = re.compile(
+    _WS
+    + rb"("
+    + _LITE_TEXT
+    + rb")"
+    + _WS
+    + rb":"
+    + _WS
+    + rb"("
+    + _LITE_TEXT
+    + rb'|[^"{}\[\], \t\n\r]++|'
+    + _value(_DEPTH)
+    + rb")"
+    + _WS
+    + rb",?"
+)
+_COMMA = re.compile(_WS + b",")
+# What is to be left out of a compact value, and the texts that may hold it.
+_LOOSE = re.compile(rb'([^" \t\n\r]++)|' + _TEXT + rb'"|[ \t\n\r]++')
+_HAS_LOOSE = re.compile(rb"[\\ \t\n\r]")
+_NESTED = re.compile(rb"[{\[]")
+_NAMES = re.compile(_TEXT + rb'"(:)?')
+# A text; or an object or a list that holds no other.
+_INNERMOST = re.compile(_TEXT + rb'"|[{\[](?:[^{}\[\]"]++|' + _TEXT + rb'")*+[}\]]')
 _ESCAPE = re.compile(
     rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))"
 )
@@ -77,20 +121,16 @@ class Run:
     size: int
 
 
-@dataclass(slots=True)
-class _Form:
-    """One order of keys: as they are spelled, what they are, and a pattern for whole records."""
-
-    keys: tuple[str, ...]
-    pattern: re.Pattern[bytes] | None = None
-
-
 class TooLarge(SourceError):
     """One value is larger than is held at once."""
 
 
 class NoList(Exception):
     """There is no list at a JSON pointer."""
+
+
+class _Twice(ValueError):
+    """A key stands twice in one object."""
 
 
 class HalfPair(ValueError):
@@ -135,6 +175,40 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return _WRITTEN.get(found) or b"\\u%04x" % found[0]
 
 
+def _compact(value: bytes) -> bytes:
+    """Write a nested value, known to be JSON, in the one way it is written.
+
+    Raises:
+        HalfPair: it holds half of a surrogate pair.
+        _Twice: a key stands twice in an object of it.
+    """
+    made = _LOOSE.sub(_kept, value) if _HAS_LOOSE.search(value) else value
+    names = [match[0] for match in _NAMES.finditer(made) if match[1]]
+    if len(set(names)) != len(names):
+        # Perhaps in different objects: each is looked at, and then is a plain value to those around.
+        left = made
+        while left != b"0":
+            left = _INNERMOST.sub(_checked, left)
+    return made
+
+
+def _kept(match: re.Match[bytes]) -> bytes:
+    text = match[0]
+    if text[:1] != b'"':
+        return match[1] or b""
+    return b'"' + _written(text_of(text)[1:-1]) + b'"' if b"\\" in text else text
+
+
+def _checked(match: re.Match[bytes]) -> bytes:
+    found = match[0]
+    if found[:1] == b'"':
+        return found
+    names = [one[0] for one in _NAMES.finditer(found) if one[1]]
+    if len(set(names)) != len(names):
+        raise _Twice
+    return b"0"
+
+
 def pointer_parts(pointer: str) -> tuple[str, ...] | None:
     """Take a JSON pointer (RFC 6901) apart.
 
@@ -144,11 +218,9 @@ def pointer_parts(pointer: str) -> tuple[str, ...] | None:
     Returns:
         Its parts; None where it is none.
     """
-    if pointer and not pointer.startswith("/") or re.search("~(?![01])", pointer):
+    if (pointer and not pointer.startswith("/")) or re.search("~(?![01])", pointer):
         return None
-    return tuple(
-        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
-    )
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def pointer_of(parts: Sequence[str]) -> str:
@@ -217,7 +289,7 @@ class JsonText:
         self._shown = shown
         self._file = file
         self._progress = progress
-        self._size = text.path.stat().st_size
+        self._size = file.seek(0, os.SEEK_END)
         self._decoder = None if text.checked else codecs.getincrementaldecoder("utf-8")()
         file.seek(text.start)
         self._read = text.start  # bytes of the file that are in or before the buffer
@@ -228,10 +300,9 @@ class JsonText:
         # The line of the byte `_counted`, and the position in its line of the first byte.
         self._line, self._counted, self._position = 1, 0, 1
         self._element: int | None = None  # where the record that is being read begins
-        self._names: dict[bytes, bytes] = {}
-        self._known: dict[tuple[bytes, ...], _Form] = {}
-        self._forms: list[_Form] = []
-        self._forms_made = 0
+        # The keys of records, by their spelling.
+        self._known: dict[tuple[bytes, ...], tuple[str, ...]] = {}
+        self._known_keys = 0
 
     # --- the buffer -------------------------------------------------------------------------------
 
@@ -293,9 +364,7 @@ class JsonText:
             back = self._data[at : self._counted]
             self._line -= back.count(b"\n") + back.count(b"\r") - back.count(b"\r\n")
             self._counted = at
-        raise kind(
-            f"{self._shown}: line {self._line_of(at):,}, position {position:,}: {said}"
-        )
+        raise kind(f"{self._shown}: line {self._line_of(at):,}, position {position:,}: {said}")
 
     def _too_large(self) -> NoReturn:
         self._fail(
@@ -592,13 +661,13 @@ class JsonText:
             self._token()
             return
         while True:
-            yield from self._formed(array)
+            yield from self._whole(array)
             token = self._token(wanted="an object", may_end=not array)
             if not token:
                 return
             if token != b"{":
                 self._no_record(token, array)
-            yield self._record(array)
+            yield self._record()
             if array:
                 following = self._token(wanted="a comma or ]")
                 if following == b"]":
@@ -621,51 +690,92 @@ class JsonText:
         )
         self._fail(f"an object should be here, and {kind} is; make each record an object")
 
-    def _record(self, array: bool) -> Run:
+    def _whole(self, array: bool) -> Iterator[Run]:
+        """Give the records from here on that are whole in the buffer, up to one that is not plain.
+
+        In a list, the comma behind each is read too.
+        """
+        data, at = self._data, self._at
+        keys: tuple[str, ...] = ()
+        lines: list[int] = []
+        rows: list[Sequence[bytes]] = []
+        size = 0
+        while (match := _RECORD.match(data, at)) is not None:
+            start, end = match.start(1), match.end()
+            after = _COMMA.match(data, end) if array else match
+            if after is None:
+                break
+            pairs = _PAIR.findall(data, start + 1, end - 1)
+            spelled: tuple[bytes, ...] = ()
+            row: Sequence[bytes] = ()
+            if pairs:
+                spelled, row = zip(*pairs, strict=True)
+            try:
+                found = self._known.get(spelled) or self._keys(spelled)
+                if data.find(b"\\", start, end) >= 0 or _NESTED.search(data, start + 1, end):
+                    row = [_cell(value) for value in row]
+            except (HalfPair, _Twice):
+                break  # token by token, the fault gets its place
+            if rows and (found != keys or len(rows) == RUN_ROWS):
+                yield Run(keys, lines, rows, size)
+                lines, rows, size = [], [], 0
+            keys = found
+            lines.append(self._line_of(start))
+            rows.append(row)
+            size += end - start
+            self._at = at = after.end()
+        if rows:
+            yield Run(keys, lines, rows, size)
+
+    def _keys(self, spelled: tuple[bytes, ...]) -> tuple[str, ...]:
+        """Give the keys of a record from their spelling.
+
+        Raises:
+            _Twice: two are one, or differ by letter case alone.
+        """
+        keys = tuple(text_of(raw)[1:-1].decode() for raw in spelled)
+        if len(set(map(fold, keys))) != len(keys):
+            raise _Twice
+        self._known_keys += len(keys)
+        if self._known_keys > _KNOWN_MAX:
+            self._known.clear()
+            self._known_keys = len(keys)
+        self._known[spelled] = keys
+        return keys
+
+    def _record(self) -> Run:
         """Read one record token by token, from behind its brace."""
-        start, line = self._offset(self._begin), self._line_of(self._begin)
-        self._element = start
-        spelled: list[bytes] = []
+        line = self._line_of(self._begin)
+        self._element = start = self._offset(self._begin)
+        names: set[bytes] = set()
+        folded: set[str] = set()
+        keys: list[str] = []
         cells: list[bytes] = []
-        seen: set[bytes] = set()
-        token = self._peek_member()
-        while token != b"}":
-            match = _MEMBER.match(self._data, self._at)
-            if match is not None and (name := self._names.get(match[1])) is not None:
-                if name in seen:
-                    self._begin = match.start(1)
-                    self._fail("a key stands twice in one object; rename or remove one")
-                seen.add(name)
-                spelled.append(match[1])
-                self._begin, self._at = match.start(2), match.end()
-                raw, token = match[2], match[3]
-                cells.append(raw if b"\\" not in raw else b'"' + self._text(raw) + b'"')
-                continue
-            raw_key = self._token(wanted="a key")
-            name = self._key(raw_key, seen)
-            if len(self._names) < _NAMES_MAX:
-                self._names[raw_key] = name
-            spelled.append(raw_key)
-            cells.append(self._cell())
+        token = self._token(wanted="a key")
+        while token != b"}" or cells:
+            key = self._key(token, names).decode()
+            if fold(key) in folded:
+                self._fail(
+                    "the key before this differs from another of the object by letter case alone; "
+                    "rename or remove one"
+                )
+            folded.add(fold(key))
+            keys.append(key)
+            cells.append(self._nested())
             token = self._token(wanted="a comma or }")
-            if token not in (b",", b"}"):
+            if token == b"}":
+                break
+            if token != b",":
                 self._fail("a comma or } should be here; mend it")
-        self._element = None
+            token = self._token(wanted="a key")
         size = self._offset(self._at) - start
         if size > ELEMENT_BYTES_MAX:
-            self._begin = self._at
             self._too_large()
-        form = self._form(tuple(spelled), array, line)
-        return Run(form.keys, (line,), (cells,), size)
+        self._element = None
+        return Run(tuple(keys), (line,), (cells,), size)
 
-    def _peek_member(self) -> bytes:
-        """See whether an object is empty; if so, read its end."""
-        token = self._token(wanted="a key")
-        if token != b"}":
-            self._at = self._begin
-        return token
-
-    def _cell(self) -> bytes:
+    def _nested(self) -> bytes:
+        """Read the value of a key, and give it as a cell."""
         token = self._token()
         if token in (b"{", b"["):
             out: list[bytes] = []
@@ -674,80 +784,11 @@ class JsonText:
         self._check_scalar(token)
         return token if b"\\" not in token else b'"' + self._text(token) + b'"'
 
-    def _form(self, spelled: tuple[bytes, ...], array: bool, line: int) -> _Form:
-        """Find or make the form of a record; make its pattern when it comes again."""
-        form = self._known.get(spelled)
-        if form is None:
-            keys = tuple(self._names_of(spelled))
-            if len({fold(key) for key in keys}) != len(keys):
-                raise SourceError(
-                    f"{self._shown}: line {line:,}: two keys of one object differ by letter case "
-                    "alone; rename or remove one"
-                )
-            if len(self._known) >= _KNOWN_MAX:
-                self._known.clear()
-            form = self._known[spelled] = _Form(keys)
-        elif (
-            form.pattern is None
-            and len(spelled) <= _FORM_KEYS_MAX
-            and self._forms_made < _FORMS_MADE_MAX
-        ):
-            self._forms_made += 1
-            form.pattern = _pattern(spelled, array)
-            self._forms.insert(0, form)
-            for old in self._forms[_FORMS_MAX:]:
-                old.pattern = None
-            del self._forms[_FORMS_MAX:]
-        return form
 
-    def _names_of(self, spelled: Sequence[bytes]) -> Iterator[str]:
-        for raw in spelled:
-            yield text_of(raw)[1:-1].decode()
-
-    def _formed(self, array: bool) -> Iterator[Run]:
-        """Give the records from here on that have a known form and are in the buffer."""
-        while (form := self._fitting()) is not None:
-            assert form.pattern is not None, "only forms with a pattern are looked at"
-            match_at, data, at = form.pattern.match, self._data, self._at
-            lines: list[int] = []
-            rows: list[Sequence[bytes]] = []
-            begun = at
-            while len(rows) < RUN_ROWS and (match := match_at(data, at)) is not None:
-                start, end = match.start(1), match.end()
-                lines.append(self._line_of(start))
-                row: Sequence[bytes] = match.groups()[1:]
-                if data.find(b"\\", start, end) >= 0:
-                    row = self._row(match)
-                rows.append(row)
-                at = end
-            self._at = at
-            yield Run(form.keys, lines, rows, at - begun)
-
-    def _fitting(self) -> _Form | None:
-        for place, form in enumerate(self._forms):
-            if form.pattern is not None and form.pattern.match(self._data, self._at):
-                if place:
-                    self._forms.insert(0, self._forms.pop(place))
-                return form
-        return None
-
-    def _row(self, match: re.Match[bytes]) -> list[bytes]:
-        row = []
-        for group in range(2, len(match.groups()) + 1):
-            try:
-                row.append(text_of(match[group]))
-            except HalfPair as error:
-                self._half_pair(match.start(group) + error.args[0])
-        return row
-
-
-def _pattern(spelled: Sequence[bytes], array: bool) -> re.Pattern[bytes]:
-    members = (_WS + b",").join(
-        _WS + re.escape(key) + _WS + b":" + _WS + b"(" + _SCALAR + b")" for key in spelled
-    )
-    return re.compile(
-        _WS + rb"()\{" + members + _WS + rb"\}" + (_WS + b"," if array else b"")
-    )
+def _cell(value: bytes) -> bytes:
+    if value[:1] == b'"':
+        return text_of(value)
+    return _compact(value) if value[:1] in (b"{", b"[") else value
 
 
 def _no_token(data: bytes) -> str:
@@ -765,4 +806,3 @@ def _no_token(data: bytes) -> str:
     if re.match(rb"//|/\*|#", data):
         return "JSON has no comments; remove it"
     return "no value of JSON begins so; mend it, or say by --format what the file is"
-

@@ -41,7 +41,7 @@ BATCH_CELLS = 1_000_000
 COLUMNS_MAX = 10_000
 _LINE = "line"
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
-_POSITIONS_MAX = 1_000
+_POSITIONS_MAX = 100_000  # keys of all the records whose columns are remembered
 _KINDS: dict[int, Kind] = {
     ord('"'): "text",
     ord("t"): "boolean",
@@ -112,9 +112,7 @@ def _kinds(
 ) -> tuple[Kind, ...]:
     """Give the kind of each column (N3); what is asked to be text is, whatever it is."""
     texts = {
-        fold(name)
-        for name, kind in source.options.types
-        if name is not None and _is_text(reading.connection, kind)
+        fold(name) for name, kind in source.options.types if _is_text(reading.connection, kind)
     }
     kinds: list[Kind] = []
     for name, first in zip(names, aside.kinds, strict=True):
@@ -267,6 +265,7 @@ class _Aside:
         self._present: list[int] = []
         self._places: dict[str, int] = {}
         self._positions: dict[tuple[str, ...], tuple[int, ...]] = {}
+        self._positioned = 0
         self._runs: list[tuple[tuple[int, ...], Run]] = []
         self._rows = self._bytes = 0
         self._batches: list[_Batch] = []
@@ -295,8 +294,10 @@ class _Aside:
         places = self._positions.get(run.keys)
         if places is None:
             places = tuple(self._place(key, run.lines[0]) for key in run.keys)
-            if len(self._positions) >= _POSITIONS_MAX:
+            self._positioned += len(places)
+            if self._positioned > _POSITIONS_MAX:
                 self._positions.clear()
+                self._positioned = len(places)
             self._positions[run.keys] = places
         count = len(run.rows)
         self._runs.append((places, run))

@@ -8,9 +8,7 @@ from preview.sources.options import ReadOptions
 from preview.sources.readable import name_form
 
 
-def named(
-    shown: str, found: Sequence[str], options: ReadOptions
-) -> tuple[list[str], list[bool]]:
+def named(shown: str, found: Sequence[str], options: ReadOptions) -> tuple[list[str], list[bool]]:
     """Give the names of the columns.
 
     Args:
