@@ -235,7 +235,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
 
 
 @given(document=documents(), size=st.sampled_from([1, 3, 17, 64, 1024 * 1024]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_what_is_written_is_read(document, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_parser, "BLOCK_BYTES", size)
@@ -253,7 +253,7 @@ SPLICES = st.sampled_from(
     edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), SPLICES), min_size=1, max_size=3),
     size=st.sampled_from([5, 64, 1024 * 1024]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_mutated_text_is_taken_or_refused_as_the_judge_says(document, edits, size):
     for place, dropped, put in edits:
         at = int(place * len(document))
@@ -264,7 +264,7 @@ def test_a_mutated_text_is_taken_or_refused_as_the_judge_says(document, edits, s
 
 
 @given(document=documents(), place=st.floats(0, 1), byte=st.integers(0, 255))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_byte_put_in_is_taken_or_refused_as_the_judge_says(document, place, byte):
     data = document.encode()
     at = int(place * len(data))
@@ -546,18 +546,24 @@ def test_a_bad_file_is_named_and_has_a_line(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_place_does_not_hang_on_the_size_of_a_block(name, tmp_path, monkeypatch):
-    text, expected = BAD[name]
-    path = put(tmp_path, text)
-    monkeypatch.setattr(json_parser, "BLOCK_BYTES", 3)
-    assert expected in refused(path, tmp_path)
+def test_a_place_does_not_hang_on_the_size_of_a_block(name, monkeypatch):
+    text, _ = BAD[name]
+    data = text if isinstance(text, bytes) else text.encode()
+    said = set()
+    for size in (1, 3, 20, 1024 * 1024):
+        monkeypatch.setattr(json_parser, "BLOCK_BYTES", size)
+        try:
+            said.add(str(parsed(data)))
+        except preview.SourceError as error:
+            said.add(str(error))
+    assert len(said) == 1
 
 
 def test_an_error_behind_much_has_its_place(tmp_path):
     good = '{"a": "é", "b": [1, {"c": 2}]}'
     for ends in ("\n", "\r\n", "\r", " "):
-        text = (good + ends) * 40_000 + ' {"a": secret}'
-        line, position = (40_001, 8) if ends != " " else (1, 40_000 * 31 + 8)
+        text = (good + ends) * 10_000 + ' {"a": secret}'
+        line, position = (10_001, 8) if ends != " " else (1, 10_000 * 31 + 8)
         message = refused(put(tmp_path, text), tmp_path)
         assert f"line {line:,}, position {position:,}: no value" in message
 
@@ -683,7 +689,7 @@ def peak(path: Path, folder: Path, pointer: str) -> tuple[int, int]:
 def test_memory_is_flat_over_a_large_file(pointer, tmp_path):
     record = json.dumps({"id": 1, "text": "x" * 40_000, "list": [1, 2, 3]})
     peaks = []
-    for count in (1_500, 4_500):
+    for count in (600, 2_400):
         path = tmp_path / f"{count}.json"
         with path.open("w") as file:
             if pointer:
@@ -696,5 +702,5 @@ def test_memory_is_flat_over_a_large_file(pointer, tmp_path):
         rows, kilobytes = peak(path, tmp_path / f"aside-{count}", pointer)
         assert rows == count
         peaks.append(kilobytes)
-    # The second file is larger by 120 MB.
+    # The second file is larger by 72 MB.
     assert peaks[1] - peaks[0] < 30_000

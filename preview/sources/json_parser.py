@@ -68,29 +68,22 @@ def _member(value: bytes) -> bytes:
 
 
 _RECORD = re.compile(_WS + rb"()\{" + _listed(_member(_value(_DEPTH)), rb"\}"))
-# Of what is known to be a record: a key and its value.
-_LITE_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_PAIR = re.compile(
-    _WS
-    + rb"("
-    + _LITE_TEXT
-    + rb")"
-    + _WS
-    + rb":"
-    + _WS
-    + rb"("
-    + _LITE_TEXT
-    + rb'|[^"{}\[\], \t\n\r]++|'
-    + _value(_DEPTH)
-    + rb")"
-    + _WS
-    + rb",?"
-)
+
+
+def _pair(text: bytes) -> re.Pattern[bytes]:
+    """Give the pattern of a key and its value, of what is known to be a record."""
+    value = text + rb'|[^"{}\[\], \t\n\r]++|' + _value(_DEPTH)
+    return re.compile(
+        _WS + rb"(" + text + rb")" + _WS + rb":" + _WS + rb"(" + value + rb")" + _WS + rb",?"
+    )
+
+
+_PAIR = _pair(rb'"[^"]*+"')
+_ESCAPED_PAIR = _pair(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _COMMA = re.compile(_WS + b",")
 # What is to be left out of a compact value, and the texts that may hold it.
 _LOOSE = re.compile(rb'([^" \t\n\r]++)|' + _TEXT + rb'"|[ \t\n\r]++')
 _HAS_LOOSE = re.compile(rb"[\\ \t\n\r]")
-_NESTED = re.compile(rb"[{\[]")
 _NAMES = re.compile(_TEXT + rb'"(:)?')
 # A text; or an object or a list that holds no other.
 _INNERMOST = re.compile(_TEXT + rb'"|[{\[](?:[^{}\[\]"]++|' + _TEXT + rb'")*+[}\]]')
@@ -705,14 +698,19 @@ class JsonText:
             after = _COMMA.match(data, end) if array else match
             if after is None:
                 break
-            pairs = _PAIR.findall(data, start + 1, end - 1)
+            escaped = data.find(b"\\", start, end) >= 0
+            pairs = (_ESCAPED_PAIR if escaped else _PAIR).findall(data, start + 1, end - 1)
             spelled: tuple[bytes, ...] = ()
             row: Sequence[bytes] = ()
             if pairs:
                 spelled, row = zip(*pairs, strict=True)
             try:
                 found = self._known.get(spelled) or self._keys(spelled)
-                if data.find(b"\\", start, end) >= 0 or _NESTED.search(data, start + 1, end):
+                if (
+                    escaped
+                    or data.find(b"{", start + 1, end) >= 0
+                    or data.find(b"[", start + 1, end) >= 0
+                ):
                     row = [_cell(value) for value in row]
             except (HalfPair, _Twice):
                 break  # token by token, the fault gets its place
