@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preview
-from eligibility.manifest import JsonDialect
-from preview.sources import json_parser, json_text
+from eligibility.manifest import JsonDialect, TableSource
+from preview.sources import json_aside, json_tokens
 from preview.sources.encoding import Decoded
 from preview.sources.json_parser import JsonText, Run
 from tests.pinned import pin_one, refused, rows_of, types_of
@@ -128,7 +128,7 @@ def judged(data: bytes) -> Judged:
             made.append((tuple(key for key, _ in one), cells, lines_before(text, at) + 1))
     except (ValueError, RecursionError):
         raise Refused from None
-    if any(depth(value) > json_parser.NESTING_MAX for one, _ in found for _, value in one):
+    if any(depth(value) > json_tokens.NESTING_MAX for one, _ in found for _, value in one):
         raise Refused
     return made
 
@@ -230,7 +230,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @pytest.fixture(params=[1, 7, 64, 1024 * 1024], ids=lambda size: f"blocks-of-{size}")
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(json_parser, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(json_tokens, "BLOCK_BYTES", request.param)
     return int(request.param)
 
 
@@ -238,7 +238,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
 @settings(max_examples=80, deadline=None)
 def test_what_is_written_is_read(document, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_parser, "BLOCK_BYTES", size)
+        patch.setattr(json_tokens, "BLOCK_BYTES", size)
         assert check(document.encode())
 
 
@@ -259,7 +259,7 @@ def test_a_mutated_text_is_taken_or_refused_as_the_judge_says(document, edits, s
         at = int(place * len(document))
         document = document[:at] + put + document[at + dropped :]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_parser, "BLOCK_BYTES", size)
+        patch.setattr(json_tokens, "BLOCK_BYTES", size)
         check(document.encode())
 
 
@@ -279,11 +279,11 @@ def test_each_cut_of_a_text_is_refused(blocks):
 
 
 def test_deep_values_are_read_like_others(blocks):
-    for levels in (*range(1, 8), json_parser.NESTING_MAX, json_parser.NESTING_MAX + 1):
+    for levels in (*range(1, 8), json_tokens.NESTING_MAX, json_tokens.NESTING_MAX + 1):
         for left, right in (("[", "]"), ('{"k": ', "}")):
             value = left * levels + "1" + right * levels
             fits = check(b'[{"a": %s, "b": 2}, {"a": 1, "b": 2}]' % value.encode())
-            assert fits is (levels <= json_parser.NESTING_MAX)
+            assert fits is (levels <= json_tokens.NESTING_MAX)
 
 
 KEYS = {
@@ -324,6 +324,7 @@ def pinned(
 
 def dialect_of(made: preview.Snapshot) -> JsonDialect:
     source = made.manifest.sources[0]
+    assert isinstance(source, TableSource)
     assert source.format == "json"
     assert isinstance(source.dialect, JsonDialect)
     return source.dialect
@@ -460,11 +461,11 @@ def test_batches_make_no_difference(tmp_path, monkeypatch):
     assert types_of(plain) == {"a": "BIGINT", "c": "JSON", "b": "VARCHAR"}
     assert [one.missing for one in dialect_of(plain).columns] == [0, 89, 41]
     for rows, cells, block in ((1, 1000, 64), (7, 1000, 100), (30, 20, 1000), (30, 1, 10**6)):
-        monkeypatch.setattr(json_text, "BATCH_ROWS", rows)
-        monkeypatch.setattr(json_text, "BATCH_CELLS", cells)
-        monkeypatch.setattr(json_parser, "BLOCK_BYTES", block)
+        monkeypatch.setattr(json_aside, "BATCH_ROWS", rows)
+        monkeypatch.setattr(json_aside, "BATCH_CELLS", cells)
+        monkeypatch.setattr(json_tokens, "BLOCK_BYTES", block)
         assert pinned(tmp_path, text).id == plain.id
-    monkeypatch.setattr(json_text, "BATCH_ROWS", 7)
+    monkeypatch.setattr(json_aside, "BATCH_ROWS", 7)
     text = text.replace('"t77"', '"secret"').replace("\n", "\r\n\n")
     path = put(tmp_path, text)
     message = refused(path, tmp_path, options=options(types={"b": "DATE"}))
@@ -551,7 +552,7 @@ def test_a_place_does_not_hang_on_the_size_of_a_block(name, monkeypatch):
     data = text if isinstance(text, bytes) else text.encode()
     said = set()
     for size in (1, 3, 20, 1024 * 1024):
-        monkeypatch.setattr(json_parser, "BLOCK_BYTES", size)
+        monkeypatch.setattr(json_tokens, "BLOCK_BYTES", size)
         try:
             said.add(str(parsed(data)))
         except preview.SourceError as error:
@@ -622,15 +623,15 @@ def test_what_is_around_the_records_is_read_too(tmp_path):
 def test_the_lists_that_are_named_are_few(tmp_path):
     many = {f"k{n}": [{"a": 1}] for n in range(30)} | {"x\n": [{"a": 1}]}
     message = refused(put(tmp_path, json.dumps(many)), tmp_path)
-    assert message.count("--records") == json_parser.LISTS_SHOWN
+    assert message.count("--records") == json_tokens.LISTS_SHOWN
     assert message.endswith("--records /k9, or one of 21 more")
     message = refused(put(tmp_path, '{"x\\n":[{"a":1}],"b":[{"a":1}]}'), tmp_path)
     assert message.endswith("--records /b, or one of 1 more")
 
 
 def test_limits_are_errors(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_parser, "BLOCK_BYTES", 256)
-    monkeypatch.setattr(json_parser, "ELEMENT_BYTES_MAX", 1_000)
+    monkeypatch.setattr(json_tokens, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(json_tokens, "ELEMENT_BYTES_MAX", 1_000)
     for text in (
         '{"a":1}\n' + json.dumps({"b": "x" * 1_001}),
         '{"a":1}\n' + json.dumps({"b": ["x"] * 1_001}),
@@ -644,9 +645,9 @@ def test_limits_are_errors(tmp_path, monkeypatch):
     text = json.dumps({"m": {str(n): n for n in range(500)}, "r": [{"a": "x" * 200}] * 50})
     assert "--records /r" in refused(put(tmp_path, text), tmp_path)
     assert pinned(tmp_path, text, records="/r").pins[0].rows == 50
-    monkeypatch.setattr(json_parser, "KEYS_MAX", 400)
+    monkeypatch.setattr(json_tokens, "KEYS_MAX", 400)
     assert "400 keys" in refused(put(tmp_path, text), tmp_path, options=options(records="/r"))
-    monkeypatch.setattr(json_text, "COLUMNS_MAX", 3)
+    monkeypatch.setattr(json_aside, "COLUMNS_MAX", 3)
     message = refused(put(tmp_path, '{"a":1,"b":1}\n{"c":1}\n{"d":1}'), tmp_path)
     assert "line 3" in message
     assert "more than 3 different keys" in message
@@ -659,10 +660,10 @@ import resource, sys
 from pathlib import Path
 from preview.sources.encoding import Decoded
 from preview.sources.json_parser import JsonText
-from preview.sources.json_text import _Aside
+from preview.sources.json_aside import Aside
 
 path, folder, pointer = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-with path.open("rb") as file, _Aside("x", folder) as aside:
+with path.open("rb") as file, Aside("x", folder) as aside:
     parser = JsonText("x", Decoded(path, 0, "utf-8", False, False), file, lambda *_: None)
     for run in parser.listed((pointer,)) if pointer else parser.records():
         aside.add(run)
