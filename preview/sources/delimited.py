@@ -58,8 +58,10 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     header = options.header
     if header is None and not body.records:
         header = True
-    names, given_names = _names(first, options, header=header is not False)
+    names, given_names = _names(source.shown, first, options, header=header is not False)
     fault = name_fault(names)
+    if fault is not None and header is not None:
+        raise _name_error(source, reading, names, fault)
     rows = structure if header is False else body
     asked = _asked(source, names, options, named=fault is None)
     made = Texts(source.shown, _table(names, rows, options.null, asked), asked, reading)
@@ -121,7 +123,7 @@ def _delimiter(source: Source) -> str | None:
 
 
 def _names(
-    first: Sequence[Field], options: ReadOptions, *, header: bool
+    shown: str, first: Sequence[Field], options: ReadOptions, *, header: bool
 ) -> tuple[list[str], list[bool]]:
     """Give the names of the columns, and whether each was given."""
     names = [one.text if header else f"column{place}" for place, one in enumerate(first, 1)]
@@ -129,12 +131,15 @@ def _names(
     if options.names:
         if len(options.names) != len(names):
             raise SourceError(
-                f"--names gives {len(options.names):,} names, and a record has {len(names):,} fields"
+                f"{shown}: --names gives {len(options.names):,} names, and a record has "
+                f"{len(names):,} fields"
             )
         names, given = list(options.names), [True] * len(names)
     for place, name in options.name:
         if not 1 <= place <= len(names):
-            raise SourceError(f"--name gives position {place:,}, and there are {len(names):,}")
+            raise SourceError(
+                f"{shown}: --name gives position {place:,}, and there are {len(names):,} columns"
+            )
         names[place - 1], given[place - 1] = name, True
     return names, given
 

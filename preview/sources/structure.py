@@ -210,10 +210,12 @@ def detect(what: Scan) -> Structure:
     )
     if best is None:  # pragma: no cover - candidates are characters
         raise AssertionError
+    fault = found.faults[best]
+    # A quote may be text where the delimiter is given; a record too wide is too wide there too.
+    way = f"--delimiter {_pasted(best)}" if fault.quote else "--delimiter none for one column"
     raise SourceError(
         f"{what.shown}: no delimiter fits every line. {_SPOKEN[best].capitalize()} fits best, but "
-        f"{found.faults[best].said}. Mend that line, or say what is between the fields, as in "
-        f"--delimiter {_pasted(best)} or --delimiter none"
+        f"{fault.said}. Mend that line, or say {way}"
     )
 
 
@@ -226,11 +228,12 @@ def _pasted(mark: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Why a delimiter does not fit: in which line, and the fields of a record until then."""
+    """Why a delimiter does not fit: in which line, the fields of a record until then, what it is."""
 
     line: int
     width: int
     said: str
+    quote: bool = False
 
 
 def _counted(number: int) -> str:
@@ -243,7 +246,8 @@ def _ragged(line: int, count: int, width: int) -> _Fault:
 
 
 def _misplaced(line: int, width: int) -> _Fault:
-    return _Fault(line, width, f"in line {line:,} a quote neither opens nor closes a field")
+    said = f"in line {line:,} a quote neither opens nor closes a field"
+    return _Fault(line, width, said, quote=True)
 
 
 def _malformed(line: int, width: int) -> _Fault:
