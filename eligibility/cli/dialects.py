@@ -112,8 +112,7 @@ def decisions(dialect: "Dialect | None") -> tuple[str, ...]:
 
 def _delimited(dialect: "DelimitedDialect") -> Iterator[str]:
     yield _encoding(dialect)
-    between = "one field a record" if dialect.delimiter is None else f"{mark(dialect.delimiter)}s"
-    yield f"{between} ({_how('delimiter' in dialect.given)})"
+    yield f"{_between(dialect.delimiter)} ({_how('delimiter' in dialect.given)})"
     if not dialect.header:
         yield "no header (given)"
     elif "header" in dialect.given:
@@ -140,6 +139,12 @@ def _json(dialect: "JsonDialect") -> Iterator[str]:
 def _encoding(dialect: "DelimitedDialect | JsonDialect") -> str:
     named = dialect.encoding + (" with a mark" if dialect.mark else "")
     return f"{named} ({_how('encoding' in dialect.given)})"
+
+
+def _between(delimiter: str | None) -> str:
+    if delimiter is None:
+        return "one field a record"
+    return f"{mark(delimiter)} between fields"
 
 
 def _how(given: bool) -> str:
@@ -222,7 +227,7 @@ def decisions_1(source: "TableSource1") -> tuple[str, ...]:
         return ()
     said = []
     if options.delimiter is not None:
-        said.append(f"{mark(options.delimiter)}s (given)")
+        said.append(f"{_between(options.delimiter)} (given)")
     if options.header is not None:
         said.append("header (given)" if options.header else "no header (given)")
     if options.null:
