@@ -23,21 +23,18 @@ from preview.sources.encoding import Decoded, decoded
 from preview.sources.files import unpacked
 from preview.sources.options import NO_DELIMITER, ReadOptions
 from preview.sources.readable import Readable, Reading, Told, name_fault, name_form
-from preview.sources.shapes import Kind
-from preview.sources.source import Source
-from preview.sources.structure import (
+from preview.sources.records import (
     Chunk,
     Field,
-    Scan,
     Structure,
-    after_lines,
-    detect,
     first_record,
     line_of,
     records_of,
-    scan,
     without_first,
 )
+from preview.sources.shapes import Kind
+from preview.sources.source import Source
+from preview.sources.structure import Scan, after_lines, detect, scan
 from preview.sources.texts import Asked, Texts, TextTable, asked_of
 
 _Decision = Literal["encoding", "skip", "comment", "delimiter", "header", "null"]
