@@ -331,7 +331,7 @@ def test_pin_prints_exactly_this_document(call):
 
     assert list(made) == ["snapshot", "manifest_sha256", "tables", "sources", "created"]
     (source,) = made["sources"]
-    plain = {
+    plain: dict[str, Any] = {
         "decimal": ".",
         "thousands": None,
         "trim": False,
@@ -683,3 +683,38 @@ def test_opening_tells_how_far_it_is(folder):
     preview.pin({"t": "a.parquet"}, into="y", progress=lambda what, *_: pinned.append(what))
     assert pinned[0] == "hashing a.parquet"
     assert pinned[-1] == "verifying snapshot.duckdb"
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+SESSIONS = re.findall(r"(?ms)^```console\n(.*?)^```$", PAGE.read_text())
+
+
+def _matches(printed: list[str], shown: list[str]) -> bool:
+    """Say whether lines are as a page shows them; `…` stands for any lines, or none."""
+    if not shown:
+        return not printed
+    if shown[0] == "…":
+        return any(_matches(printed[at:], shown[1:]) for at in range(len(printed) + 1))
+    return printed[:1] == shown[:1] and _matches(printed[1:], shown[1:])
+
+
+@pytest.mark.parametrize("number", range(len(SESSIONS)))
+def test_the_page_shows_what_is_printed(call, number):
+    steps = re.split(r"(?m)^\$ ", SESSIONS[number])[1:]
+    assert len(steps) >= 2
+    for step in steps:
+        command, _, shown = step.partition("\n")
+        if command.startswith("cat "):
+            Path(command.removeprefix("cat ")).write_text(shown)
+            continue
+        program, *arguments = shlex.split(command)
+        assert program == "eligibility"
+        done = call(*arguments)
+        assert _matches((done.out + done.err).splitlines(), shown.splitlines()), done
+
+
+def test_the_page_has_an_example_of_every_part():
+    assert len(SESSIONS) >= 7
+    assert not _matches(["a", "b"], ["a"])
+    assert _matches(["a", "b", "c"], ["…", "b", "…"])
