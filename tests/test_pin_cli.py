@@ -409,6 +409,18 @@ def test_the_option_of_a_doubt_can_be_pasted(call):
     assert settled.json["tables"][0]["columns"][1]["type"] == "DATE"
 
 
+def test_what_could_be_read_in_two_ways_is_told_with_both(call):
+    Path("a.csv").write_text('id,day,n,m\n1,01/02/2020,"1,234","1,234.5"\n2,03/04/2020,"5,678",7\n')
+    options = [
+        line.split("→ ")[1] for line in _pinned(call, "t=a.csv").out.splitlines() if "→" in line
+    ]
+    assert options == [
+        "--date-format t.day=%d/%m/%Y or --date-format t.day=%m/%d/%Y",
+        "--thousands t.n=, or --decimal t.n=,",
+        "--thousands t.m=,",
+    ]
+
+
 def test_a_header_over_texts_alone_is_told(call):
     Path("a.csv").write_text("a,b\nx,y\n")
     assert "assumed over text alone; say --no-header if" in " ".join(
