@@ -15,6 +15,7 @@ import os
 import re
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -92,11 +93,17 @@ class Snapshot:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+def open_snapshot(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Snapshot:
     """Open a snapshot, and verify all of it (contract 4, P1).
 
     Args:
         path: its folder.
+        progress: called with what is being done, how many bytes of it are done, and how many there
+            are.
 
     Returns:
         The snapshot.
@@ -123,7 +130,7 @@ def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
         manifest = from_json(Manifest, data, bytes_max=MANIFEST_BYTES_MAX)
         if canonical_bytes(manifest) != data or logical_id(manifest.logical) != manifest.id:
             raise PinMismatch(f"{folder}: {MANIFEST_NAME} is not in its canonical form")
-        identity = _verified(folder, manifest.database)
+        identity = _verified(folder, manifest.database, progress or (lambda *_: None))
     except EvidenceError as error:
         raise PinMismatch(f"{folder}: {MANIFEST_NAME} is malformed at {error}") from None
     except (OSError, ValueError) as error:
@@ -155,13 +162,15 @@ def _held(folder: Path, manifest: bytes) -> Snapshot | None:
     return again
 
 
-def _verified(folder: Path, expected: DatabaseFile) -> tuple[int, ...]:
+def _verified(
+    folder: Path, expected: DatabaseFile, progress: Callable[[str, int, int | None], None]
+) -> tuple[int, ...]:
     """Hash the database file, and give the identity of what was hashed."""
     path = folder / DATABASE_NAME
     if path.stat().st_size != expected.size:
         raise PinMismatch(f"{folder}: {DATABASE_NAME} has another size than was pinned")
     try:
-        found = fingerprint(path, lambda *_: None)
+        found = fingerprint(path, lambda name, *far: progress(f"verifying {name}", *far))
     except SourceError as error:
         raise PinMismatch(f"{folder}: {error}") from None
     if (found.file.size, found.file.sha256) != (expected.size, expected.sha256):

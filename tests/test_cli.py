@@ -575,7 +575,7 @@ def test_pin_with_options_and_again(tmp_path, monkeypatch):
     arguments = [
         *("pin", '"my.orders"=orders.csv', 'sales."a=b"=orders.csv', "--into", "pinned"),
         *("--null", "NA", "--null", "-", "--delimiter", ";", "--no-header"),
-        *("--type", '"my.orders".column0=DECIMAL(9,2)', "--type", 'sales."a=b".column0=VARCHAR'),
+        *("--type", '"my.orders".column1=DECIMAL(9,2)', "--type", 'sales."a=b".column1=VARCHAR'),
     ]
     made = call(*arguments, "--json")
     assert (made.status, made.err, made.json["created"]) == (0, "", True)
@@ -1162,7 +1162,9 @@ def test_messages_are_one_visible_line():
     assert one_line("Binder Error: no\ncolumn \x1b\n\nLINE 1: SELECT x\n       ^") == (
         "Binder Error: no column \\u{1B}"
     )
-    assert inputs.column_types(['a."b""c"=INTEGER']) == {("a",): {'b"c': "INTEGER"}}
+    name = ("a", 'b"c', "d=e")
+    assert inputs.name_before('a."b""c"."d=e"=f=g') == (name, "f=g")
+    assert inputs.written(name) == 'a."b""c"."d=e"'
 
 
 def test_the_page_lists_every_code_of_trouble():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from eligibility.cli.program import DONE, TROUBLE, Answer
+from eligibility.cli.progress import open_shown
 from eligibility.cli.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class _Executor:
 
     def _start(self, observation: "Observation") -> "Code | None":
         from eligibility.verification import Code
-        from preview import PinMismatch, Recorder, open_snapshot
+        from preview import PinMismatch, Recorder
         from preview.sealed import THREADS
 
         folder = Path(self._folder)
@@ -210,7 +211,7 @@ class _Executor:
         try:
             if any(entry.is_symlink() for entry in folder.iterdir()):
                 return Code.SNAPSHOT_REFUSED
-            snapshot = open_snapshot(folder)
+            snapshot = open_shown(self._folder)
         except (PinMismatch, OSError, ValueError):
             return Code.SNAPSHOT_REFUSED
         if snapshot.id != observation.snapshot:
