@@ -313,6 +313,7 @@ def _load_all(
                             held.opened,
                             progress,
                             held.hold,
+                            held.hashed,
                             lasting,
                             tuple(wanted.values()),
                             read,

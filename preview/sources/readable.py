@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from eligibility.evidence import Pin, fold
-from eligibility.manifest import Dialect, Doubt, Origin
+from eligibility.manifest import Dialect, Doubt, Origin, SourceFile
 from preview.errors import SourceError
 from preview.sources.source import Source
 
@@ -98,6 +98,7 @@ class Reading:
             what was hashed, whatever happens to the name.
         progress: as that of `pin`.
         hold: opens and hashes one more file of a source.
+        hashed: what is recorded of a held file.
         lasting: what several sources of the call are read through.
         together: all sources of the call.
         pins: the tables that were pinned before this one.
@@ -110,6 +111,7 @@ class Reading:
     opened: Callable[[Path], Path]
     progress: Progress
     hold: Callable[[Path], None]
+    hashed: Callable[[Path], SourceFile]
     lasting: Lasting
     together: tuple[Source, ...] = ()
     pins: tuple[Pin, ...] = ()

@@ -35,6 +35,7 @@ from preview.sources.readable import (
     name_form,
     quoted,
 )
+from preview.sources.shapes import Kind
 from preview.sources.source import Source
 from preview.sources.texts import Texts, TextTable, asked_of
 
@@ -55,7 +56,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     with _reading(source.shown):
         table = _Table.found(source, copy)
         kinds = table.kinds(reading)
-    asked = asked_of(source.shown, table.names, ["text"] * len(kinds), source.options)
+    asked = asked_of(source.shown, table.names, _all_texts(kinds), source.options)
     texts: list[int] = []
     for place, (name, found) in enumerate(zip(table.names, kinds, strict=True)):
         # A number that was declared as a decimal is an integer where it has no fraction.
@@ -79,7 +80,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         source.shown,
         TextTable(
             names=tuple(table.names[place] for place in texts),
-            kinds=("text",) * len(texts),
+            kinds=_all_texts(texts),
             missing=(0,) * len(texts),
             batches=lambda places: table.texts(
                 texts if places is None else [texts[place] for place in places], trimmed
@@ -90,6 +91,10 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         reading,
     )
     yield from _registered(table, kinds, texts, trimmed, made, reading)
+
+
+def _all_texts(columns: Sequence[object]) -> tuple[Kind, ...]:
+    return ("text",) * len(columns)
 
 
 @contextmanager
@@ -279,8 +284,7 @@ class _Table:
                     v if v is None or isinstance(v, bytes) else repr(v).encode() for v in values
                 ]
                 # Checked here: the engine takes its word.
-                array = pa.array(plain, pa.binary()).cast(pa.string())
-                return array
+                return pa.array(plain, pa.binary()).cast(pa.string())
             texts = [
                 v.decode(self.encoding) if isinstance(v, bytes) else v if v is None else repr(v)
                 for v in values
