@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from eligibility.manifest import DeltaOrigin
 from preview.errors import SourceError
-from preview.sources.lake import LakeColumn, LakeFile, extra, read, refuse
+from preview.sources.lake import LakeColumn, LakeFile, extra, read, refused
 from preview.sources.readable import Readable, Reading, literal, quoted
 from preview.sources.source import Source
 
@@ -63,7 +63,9 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     table = _opened(source)
     log = folder / "_delta_log" / f"{table.version():020}.json"
     if not log.is_file():
-        refuse(shown, f"the log entry of version {table.version()} is gone", "pin a later version")
+        raise refused(
+            shown, f"the log entry of version {table.version()} is gone", "pin a later version"
+        )
     reading.hold(log)
     _check_features(shown, table)
     columns = tuple(
@@ -76,7 +78,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     for action in _added(shown, table):
         path = unquote(action["path"])
         if re.match("[A-Za-z][A-Za-z0-9+.-]*:", path):
-            refuse(shown, "it has files that are elsewhere", "copy it to one local folder")
+            raise refused(shown, "it has files that are elsewhere", "copy it to one local folder")
         values = action.get("partition") or {}
         constants = tuple(
             (name, _constant(shown, name, types[name], values[name]))
@@ -98,16 +100,18 @@ def _opened(source: Source) -> Any:
         table = deltalake.DeltaTable(str(source.folder), version=source.version)
     except Exception as error:  # noqa: BLE001 - the library raises what it likes, and quotes paths
         if feature := re.search("Feature '([A-Za-z0-9-]+)'", str(error)):
-            refuse(source.shown, f"it uses the feature {feature[1]}, which is not read", _REWRITE)
+            raise refused(
+                source.shown, f"it uses the feature {feature[1]}, which is not read", _REWRITE
+            ) from None
         if source.version is not None:
-            refuse(
+            raise refused(
                 source.shown,
                 f"version {source.version} cannot be read: it is not there, or its log was cleaned",
                 "pin another version",
-            )
-        refuse(source.shown, "its log cannot be read", "repair the table")
+            ) from None
+        raise refused(source.shown, "its log cannot be read", "repair the table") from None
     if source.version is not None and table.version() != source.version:
-        refuse(source.shown, f"there is no version {source.version}", "pin another version")
+        raise refused(source.shown, f"there is no version {source.version}", "pin another version")
     return table
 
 
@@ -116,16 +120,18 @@ def _check_features(shown: str, table: Any) -> None:
     protocol = table.protocol()
     unknown = sorted(set(protocol.reader_features or ()) - _FEATURES)
     if unknown:
-        refuse(shown, f"it uses the feature {unknown[0]}, which is not read", _REWRITE)
+        raise refused(shown, f"it uses the feature {unknown[0]}, which is not read", _REWRITE)
     mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
     if mapping != "none":
-        refuse(shown, f"it uses column mapping (mode {mapping}), which is not read", _REWRITE)
+        raise refused(
+            shown, f"it uses column mapping (mode {mapping}), which is not read", _REWRITE
+        )
     try:
         deleted = pa.table(table.deletion_vectors()).num_rows
     except Exception:  # noqa: BLE001 - they are there, and cannot be read
         deleted = 1
     if deleted:
-        refuse(
+        raise refused(
             shown,
             "rows of it are deleted by deletion vectors, which are not read",
             "rewrite its files (REORG TABLE … APPLY (PURGE)), and pin that version",
@@ -161,7 +167,7 @@ def _type(shown: str, column: str, kind: Any) -> str:
     if isinstance(kind, str) and (sized := re.fullmatch(r"decimal\(\s*(\d+),\s*(\d+)\)", kind)):
         return f"DECIMAL({sized[1]},{sized[2]})"
     what = f"column {column} has the Delta type {kind}, which is not read"
-    refuse(shown, what, "write it as another type, and pin that version")
+    raise refused(shown, what, "write it as another type, and pin that version")
 
 
 def _constant(shown: str, column: str, kind: str, value: Any) -> str:
@@ -174,4 +180,4 @@ def _constant(shown: str, column: str, kind: str, value: Any) -> str:
         if isinstance(value, str | int | decimal.Decimal | datetime.date):
             return literal(str(value))
     what = f"it is partitioned by column {column} of the type {kind}, which is not read"
-    refuse(shown, what, "partition it by another column, and pin that version")
+    raise refused(shown, what, "partition it by another column, and pin that version")

@@ -8,7 +8,6 @@ Invariants
 
 import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 
 from eligibility.manifest import IcebergOrigin
 from preview.errors import SourceError
-from preview.sources.lake import LakeColumn, LakeFile, extra, read, refuse
+from preview.sources.files import reading as reading_file
+from preview.sources.lake import LakeColumn, LakeFile, extra, read, refused
 from preview.sources.readable import Readable, Reading, quoted
 from preview.sources.source import Source
 
@@ -46,14 +46,14 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     snapshot = _snapshot(source, metadata)
     schema_id = metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
     if source.version is None and schema_id != metadata.current_schema_id:
-        refuse(
+        raise refused(
             shown,
             "its schema evolved since its last snapshot",
             f"name that snapshot, as in {shown}@{snapshot.snapshot_id}, or write to the table",
         )
     schemas = {schema.schema_id: schema for schema in metadata.schemas}
     if schema_id not in schemas:
-        refuse(shown, "the schema of its snapshot is gone", "pin another snapshot")
+        raise refused(shown, "the schema of its snapshot is gone", "pin another snapshot")
     columns = tuple(
         LakeColumn(field.name, _type(shown, field.name, field.field_type), tuple(_ids(field)))
         for field in schemas[schema_id].fields
@@ -70,7 +70,9 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     except SourceError:
         raise
     except Exception:  # noqa: BLE001 - the library raises what it likes, and quotes paths
-        refuse(shown, "its manifests cannot be read", "repair the table, or pin another snapshot")
+        raise refused(
+            shown, "its manifests cannot be read", "repair the table, or pin another snapshot"
+        ) from None
     with read(source, reading, columns, files, origin) as rows:
         yield rows
 
@@ -78,20 +80,20 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
 def _metadata(source: Source, reading: Reading) -> Any:
     shown = source.shown
     parser = extra(shown, "pyiceberg.table.metadata", "iceberg").TableMetadataUtil
-    try:
-        with reading.opened(source.files[0]).open("rb") as file:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
-            unpacked = gzip.open(file) if packed else file
+    with reading_file(shown), reading.opened(source.files[0]).open("rb") as file:
+        packed = file.peek(2)[:2] == b"\x1f\x8b"
+        with gzip.GzipFile(fileobj=file) if packed else file as unpacked:
             data = unpacked.read(_METADATA_BYTES_MAX + 1)
+    try:
         if len(data) > _METADATA_BYTES_MAX:
-            refuse(shown, "it is larger than metadata can be", "name a metadata file")
+            raise ValueError
         return parser.parse_raw(data.decode())
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, ValueError, KeyError):
-        pass
-    except Exception as error:  # noqa: BLE001 - the library's own, of what it cannot make out
-        if isinstance(error, SourceError):
-            raise
-    refuse(shown, "it is no metadata of an Iceberg table", "name a file such as v3.metadata.json")
+    except Exception:  # noqa: BLE001 - the library raises what it likes, and quotes the file
+        raise refused(
+            shown,
+            "it is no metadata of an Iceberg table",
+            "name a file such as v3.metadata.json",
+        ) from None
 
 
 def _snapshot(source: Source, metadata: Any) -> Any:
@@ -100,8 +102,8 @@ def _snapshot(source: Source, metadata: Any) -> Any:
         if snapshot.snapshot_id == wanted:
             return snapshot
     if source.version is None:
-        refuse(source.shown, "it has no snapshot", "write rows to the table first")
-    refuse(
+        raise refused(source.shown, "it has no snapshot", "write rows to the table first")
+    raise refused(
         source.shown,
         f"snapshot {source.version} is not in it: it expired, or never was",
         "pin another snapshot, or an earlier metadata file",
@@ -120,7 +122,7 @@ def _files(shown: str, snapshot: Any, reading: Reading) -> list[LakeFile]:
             path = _local(shown, location)
             if not path.is_file():
                 what = f"its file {path.name} is gone: the snapshot expired, or the table was moved"
-                refuse(shown, what, "pin another snapshot")
+                raise refused(shown, what, "pin another snapshot")
             reading.hold(path)
             return super().new_input(str(reading.opened(path)))
 
@@ -134,13 +136,15 @@ def _files(shown: str, snapshot: Any, reading: Reading) -> list[LakeFile]:
                 deletes = {
                     manifest.DataFileContent.EQUALITY_DELETES: "equality deletes",
                 }.get(file.content, "deletion vectors" if kind == "puffin" else "position deletes")
-                refuse(
+                raise refused(
                     shown,
                     f"rows of it are deleted by delete files ({deletes}), which are not read",
                     "rewrite its data files (rewrite_data_files), and pin that snapshot",
                 )
             if kind != "parquet":
-                refuse(shown, f"it has {kind} files", "write it as Parquet, and pin that snapshot")
+                raise refused(
+                    shown, f"it has {kind} files", "write it as Parquet, and pin that snapshot"
+                )
             files.append(LakeFile(_local(shown, file.file_path), file.file_size_in_bytes))
     return files
 
@@ -150,7 +154,9 @@ def _local(shown: str, location: str) -> Path:
     path = re.sub("^file:(//)?(?=/)", "", location)
     if not path.startswith("/"):
         scheme = path.partition(":")[0] if ":" in path else "a relative path"
-        refuse(shown, f"its files are elsewhere ({scheme})", "copy the table to a local folder")
+        raise refused(
+            shown, f"its files are elsewhere ({scheme})", "copy the table to a local folder"
+        )
     return Path(path)
 
 
@@ -174,7 +180,7 @@ def _type(shown: str, column: str, kind: Any) -> str:
     if str(kind) in _TYPES:
         return _TYPES[str(kind)]
     what = f"column {column} has the Iceberg type {kind}, which is not read"
-    refuse(shown, what, "write it as another type, and pin that snapshot")
+    raise refused(shown, what, "write it as another type, and pin that snapshot")
 
 
 def _ids(field: Any) -> Iterator[int]:

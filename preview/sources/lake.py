@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import duckdb
 
@@ -84,9 +84,9 @@ def extra(shown: str, module: str, name: str) -> Any:
         ) from None
 
 
-def refuse(shown: str, what: str, cure: str) -> NoReturn:
+def refused(shown: str, what: str, cure: str) -> SourceError:
     """Say that a table is not read here, why, and what to do."""
-    raise SourceError(f"{shown}: {what}; {cure}")
+    return SourceError(f"{shown}: {what}; {cure}")
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def read(
 
 def _hold(shown: str, file: LakeFile, reading: Reading) -> None:
     if not file.path.is_file():
-        refuse(
+        raise refused(
             shown,
             f"its file {file.path.name} is gone: what this version needs was vacuumed or expired, "
             "or the table was moved",
@@ -158,7 +158,9 @@ def _hold(shown: str, file: LakeFile, reading: Reading) -> None:
         )
     reading.hold(file.path)
     if reading.opened(file.path).stat().st_size != file.size:
-        refuse(shown, f"its file {file.path.name} has another size than recorded", "restore it")
+        raise refused(
+            shown, f"its file {file.path.name} has another size than recorded", "restore it"
+        )
 
 
 def _check_columns(
@@ -181,23 +183,23 @@ def _check_columns(
         found = held.pop(column.name, None)
         if found is None:
             what = f"its file {file.path.name} has no column {column.name}: the schema evolved"
-            refuse(shown, what, cure)
+            raise refused(shown, what, cure)
         if found != str(connection.sqltype(column.type)):
             what = (
                 f"column {column.name} is {column.type} in its schema and {found} in its file "
                 f"{file.path.name}"
             )
-            refuse(shown, what, cure)
+            raise refused(shown, what, cure)
         if column.ids and ids[column.name] != column.ids:
             what = (
                 f"column {column.name} is another field in its file {file.path.name}: the schema "
                 "evolved, or the file was added by name"
             )
-            refuse(shown, what, cure)
+            raise refused(shown, what, cure)
     if held.keys() - made.keys():
         column_name = min(held.keys() - made.keys())
         what = f"its file {file.path.name} has a column {column_name} more: the schema evolved"
-        refuse(shown, what, cure)
+        raise refused(shown, what, cure)
 
 
 def _field_ids(connection: duckdb.DuckDBPyConnection, opened: str) -> Mapping[str, tuple[int, ...]]:

@@ -52,6 +52,7 @@ class Source:
         table: in a database, the name as it was written.
         version: of a lake's table, the version or snapshot that is asked for; None for the last.
         folder: of a Delta Lake table.
+        service: of a PostgreSQL server; empty for what the environment says.
         data: the table in memory.
     """
 
@@ -62,6 +63,7 @@ class Source:
     table: str | None = None
     version: int | None = None
     folder: Path | None = None
+    service: str = ""
     data: pa.Table | None = None
 
     @property
@@ -211,7 +213,8 @@ def _postgresql(text: str, options: ReadOptions) -> Source:
             "of the connection service file, or nothing where PGHOST and the like say where the "
             "server is; a password stands in the password file, never here"
         )
-    return Source("postgresql", service or "postgresql", (), options, table=table)
+    name = service or "postgresql"
+    return Source("postgresql", name, (), options, table=table, service=service)
 
 
 def _prepared(text: str, options: ReadOptions) -> Source:

@@ -94,7 +94,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
 
 
 def _all_texts(columns: Sequence[object]) -> tuple[Kind, ...]:
-    return ("text",) * len(columns)
+    return tuple("text" for _ in columns)
 
 
 @contextmanager
