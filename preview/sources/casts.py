@@ -72,12 +72,14 @@ class Cast:
     Attributes:
         type: the DuckDB type.
         form: the pattern that a text must have; None where the engine is told by `value` alone.
-        value: SQL for the value, with `{}` for the text.
+        value: SQL for the value, with `{0}` for the text.
+        beyond: SQL for whether a text of that form has no such value; None where all have.
     """
 
     type: str
     form: str | None
     value: str
+    beyond: str | None = None
 
     def expression(self, text: str) -> str:
         """Give SQL for the value of a text, which raises where it is not exactly one.
@@ -92,12 +94,16 @@ class Cast:
         if self.form is None:
             return value
         fits = f"regexp_full_match({text}, {literal(self.form)})"
+        if self.beyond is not None:
+            fits = f"{fits} AND NOT ({self.beyond.format(text)})"
         fault = "error('a text is not of its form')"
         return f"CASE WHEN {text} IS NULL THEN NULL WHEN {fits} THEN {value} ELSE {fault} END"
 
     def fault(self, text: str) -> str:
         """Give the SQL condition that a text, not NULL, is not exactly a value."""
         value = f"TRY({self.value.format(text)}) IS NULL"
+        if self.beyond is not None:
+            value = f"({value} OR TRY({self.beyond.format(text)}))"
         if self.form is None:
             return f"({text} IS NOT NULL AND {value})"
         fits = f"regexp_full_match({text}, {literal(self.form)})"
@@ -107,7 +113,7 @@ class Cast:
 def found_cast(kind: str, marks: NumberMarks) -> Cast:
     """Give the cast of texts that were all seen to be values of a type that was found."""
     if kind == "VARCHAR":
-        return Cast(kind, None, "{}")
+        return Cast(kind, None, "{0}")
     return Cast(kind, None, f"CAST({_normal(kind, marks)} AS {kind})")
 
 
@@ -146,14 +152,18 @@ def given_cast(
         )
     name = str(parsed)
     if name == "VARCHAR":
-        return Cast(name, None, "{}")
+        return Cast(name, None, "{0}")
     form = form_of(base_name(name), marks)
-    return Cast(name, form, f"CAST({_normal(name, marks)} AS {name})")
+    value = f"CAST({_normal(name, marks)} AS {name})"
+    if name not in ("FLOAT", "DOUBLE"):
+        return Cast(name, form, value)
+    # A number beyond the largest is not near to infinity.
+    return Cast(name, form, value, f"isinf({value}) AND NOT contains(lower({{0}}), 'inf')")
 
 
 def _normal(kind: str, marks: NumberMarks) -> str:
     """Give SQL that writes a number with a point and without groups."""
-    text = "{}"
+    text = "{0}"
     if not (kind.startswith("DECIMAL") or kind.endswith("INT") or kind in _NUMBERS):
         return text
     if marks.thousands is not None:
@@ -213,11 +223,9 @@ def date_cast(shown: str, column: str, form: str, given: str | None) -> Cast:
     written = _braced(literal(form))
     if found == "TIME":
         # A time alone is read on a day of its own, and the day left out.
-        value = (
-            f"CAST(strptime('2000-01-01 ' || {{}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
-        )
+        value = f"CAST(strptime('2000-01-01 ' || {{0}}, {_braced(literal('%Y-%m-%d ' + form))}) AS TIME)"
     else:
-        value = f"CAST(strptime({{}}, {written}) AS {found})"
+        value = f"CAST(strptime({{0}}, {written}) AS {found})"
     if kind != found:
         raise SourceError(
             f"{shown}: column {column}: its --date-format makes {found}, and its --type another"

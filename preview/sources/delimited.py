@@ -23,21 +23,18 @@ from preview.sources.encoding import Decoded, decoded
 from preview.sources.files import unpacked
 from preview.sources.options import NO_DELIMITER, ReadOptions
 from preview.sources.readable import Readable, Reading, Told, name_fault, name_form
-from preview.sources.shapes import Kind
-from preview.sources.source import Source
-from preview.sources.structure import (
+from preview.sources.records import (
     Chunk,
     Field,
-    Scan,
     Structure,
-    after_lines,
-    detect,
     first_record,
     line_of,
     records_of,
-    scan,
     without_first,
 )
+from preview.sources.shapes import Kind
+from preview.sources.source import Source
+from preview.sources.structure import Scan, after_lines, detect, scan
 from preview.sources.texts import Asked, Texts, TextTable, asked_of
 
 _Decision = Literal["encoding", "skip", "comment", "delimiter", "header", "null"]
@@ -58,8 +55,10 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     header = options.header
     if header is None and not body.records:
         header = True
-    names, given_names = _names(first, options, header=header is not False)
+    names, given_names = _names(source.shown, first, options, header=header is not False)
     fault = name_fault(names)
+    if fault is not None and header is not None:
+        raise _name_error(source, reading, names, fault)
     rows = structure if header is False else body
     asked = _asked(source, names, options, named=fault is None)
     made = Texts(source.shown, _table(names, rows, options.null, asked), asked, reading)
@@ -121,7 +120,7 @@ def _delimiter(source: Source) -> str | None:
 
 
 def _names(
-    first: Sequence[Field], options: ReadOptions, *, header: bool
+    shown: str, first: Sequence[Field], options: ReadOptions, *, header: bool
 ) -> tuple[list[str], list[bool]]:
     """Give the names of the columns, and whether each was given."""
     names = [one.text if header else f"column{place}" for place, one in enumerate(first, 1)]
@@ -129,12 +128,15 @@ def _names(
     if options.names:
         if len(options.names) != len(names):
             raise SourceError(
-                f"--names gives {len(options.names):,} names, and a record has {len(names):,} fields"
+                f"{shown}: --names gives {len(options.names):,} names, and a record has "
+                f"{len(names):,} fields"
             )
         names, given = list(options.names), [True] * len(names)
     for place, name in options.name:
         if not 1 <= place <= len(names):
-            raise SourceError(f"--name gives position {place:,}, and there are {len(names):,}")
+            raise SourceError(
+                f"{shown}: --name gives position {place:,}, and there are {len(names):,} columns"
+            )
         names[place - 1], given[place - 1] = name, True
     return names, given
 

@@ -326,6 +326,9 @@ class Finder:
         return "DOUBLE"
 
     def _doubt(self, present: Sequence[Class], whole: bool) -> Looks | None:
+        for one in self._formats or ():
+            if not whole and set(present) <= set(one.beside):
+                return Looks("other-format", (), self.seen, one.type, one.options)
         numbers = [name for name in present if name in NUMBERS]
         families: list[list[Class]] = [numbers] if numbers else []
         families += [[name] for name in present if name not in NUMBERS]
@@ -341,11 +344,6 @@ class Finder:
                 return Looks("several-offsets", (), values, kind, options)
             settled = kind if values == self.seen and kind == "DOUBLE" else "VARCHAR"
             return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
-        if self.kind != "text" or not self._formats:
-            return None
-        for one in self._formats:
-            if set(present) <= set(one.beside):
-                return Looks("other-format", (), self.seen, one.type, one.options)
         return None
 
     def _looks(self, family: Sequence[Class]) -> str | None:
@@ -359,6 +357,13 @@ class Finder:
             "zoned": "TIMESTAMP WITH TIME ZONE",
         }
         return names[family[0]]
+
+    def are(self, texts: pa.Array, classes: Sequence[Class]) -> pa.Array:
+        """Say which texts are of some classes; NULL for NULL."""
+        fits = matches(texts, "|".join(f"(?:{self.shapes[name]})" for name in classes))
+        if set(classes) & {"date", "timestamp", "zoned"}:
+            fits = pc.and_(fits, _are_days(texts, pc.fill_null(fits, fill_value=False)))
+        return fits
 
     def takes(self, text: str | None, found: str) -> bool:
         """Say whether a text has the shape of the column (a NULL has every shape).
@@ -399,7 +404,7 @@ def _are_days(texts: pa.Array, fits: pa.Array) -> pa.Array:
         pc.cast(days, pa.date32())
     except pa.ArrowInvalid:
         return pa.array(map(_is_day, days.to_pylist()), pa.bool_())
-    return pc.is_valid(texts)
+    return pa.repeat(True, len(texts))
 
 
 def _is_day(text: str) -> bool:

@@ -417,13 +417,12 @@ class Texts:
         self, place: int, looks: Looks, finder: Finder
     ) -> tuple[tuple[int, ...], str | None]:
         """Give the lines of the first few values that look otherwise, and their one text."""
-        shape = "|".join(f"(?:{finder.shapes[name]})" for name in looks.classes)
         records: list[int] = []
         distinct: set[str] = set()
         start = 0
         for batch in self._ahead([place]):
             texts = batch.column(0)
-            other = pc.fill_null(pc.invert(matches(texts, shape)), fill_value=False)
+            other = pc.fill_null(pc.invert(finder.are(texts, looks.classes)), fill_value=False)
             if pc.any(other).as_py():
                 places = pc.indices_nonzero(other).to_pylist()
                 records += [start + one for one in places[: DOUBT_LINES_MAX - len(records)]]
