@@ -15,6 +15,7 @@ from eligibility.evidence import Cell, Column, GroupCell, Table
 from eligibility.shape import Calculation, Predicate
 
 _SIGNS = {"and": " AND ", "or": " OR "}
+# ruff: noqa: S608 - every name is quoted or given here, every value is quoted
 # What an output gives: a column and, of an aggregate, the calculation; (COUNT, None) is COUNT(*).
 Asked = tuple[Calculation, str | None]
 

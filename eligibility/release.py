@@ -68,7 +68,6 @@ _INFINITY = frozenset({"infinity", "-infinity"})
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
 
 _FACT_FIELDS = set(Fact.model_fields)
-_EXACT_FACT_FIELDS = _FACT_FIELDS - {"bound"}
 _set = object.__setattr__  # a model is frozen only after it was made
 
 Origin = Literal["verified", "unverified"]
@@ -219,11 +218,9 @@ def _odd_bound(observation: Observation) -> str | None:
         return "/characters"
     before = (-1, 0)
     for at, each in enumerate(observation.bounds or ()):
-        place = (each.row, each.column)
-        inside = each.row < len(observation.rows) and each.column < len(observation.columns)
-        if not inside or place <= before:
-            return f"/bounds/{at}"
-        before = place
+        if (each.row, each.column) <= before:
+            return f"/bounds/{at}"  # or a cell could have two
+        before = (each.row, each.column)
     return None
 
 
@@ -401,8 +398,7 @@ def _fact(fields: dict[str, Any]) -> Fact:
     """
     fact = Fact.__new__(Fact)
     _set(fact, "__dict__", fields)
-    given = _EXACT_FACT_FIELDS if fields["bound"] is None else _FACT_FIELDS
-    _set(fact, "__pydantic_fields_set__", given)
+    _set(fact, "__pydantic_fields_set__", _FACT_FIELDS)
     _set(fact, "__pydantic_extra__", None)
     _set(fact, "__pydantic_private__", None)
     return fact
