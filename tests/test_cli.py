@@ -284,7 +284,8 @@ def test_run_prints_observation_and_release(pinned):
     assert list(made) == ["observation", "release"]
     assert list(made["observation"]) == [
         *("format", "statement", "statement_sha256", "snapshot", "manifest_sha256", "pins"),
-        *("engine", "reading", "columns", "rows", "truncated", "captured_at", "digest"),
+        *("engine", "reading", "columns", "rows", "truncated", "captured_at"),
+        *("characters", "bounds", "digest"),
     ]
     assert list(made["release"]) == [
         *("facts", "withheld", "no_answer", "no_answer_reason", "no_answer_at", "origin"),
