@@ -11,6 +11,8 @@ import unicodedata
 from functools import lru_cache
 
 EXACT_TEXT_MAX = 64
+# Which table of shown characters decided; an observation records it.
+CHARACTERS_VERSION = "16.0.0"
 
 # Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt, version 14.0, as
 # inclusive ranges; `unicodedata` does not have the property.

@@ -34,6 +34,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
     ROWS_MAX,
+    CellBound,
     Engine,
     EngineReading,
     Observation,
@@ -42,6 +43,7 @@ from eligibility.evidence import (
 from eligibility.reasons import Reason
 from eligibility.shape import Model
 from eligibility.statement import refusal
+from preview.bounds import Measured, measure, question
 from preview.capture import Broken, Captured, Failed, Read, Refused, capture, read
 from preview.errors import (
     PinMismatch,
@@ -68,7 +70,7 @@ STOP_S_MAX = 10.0
 FRAME_BYTES_MAX = 4 * 2**20
 
 Identity = tuple[int, ...]
-Outcome = TypeVar("Outcome", Read, Captured)
+Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
 
 class Recorder:
@@ -134,6 +136,10 @@ class Recorder:
     def capture(self, statement: str) -> Observation:
         """Execute a statement and record its first rows (contract 6).
 
+        Where the plan shows a sum of floats that may be stated, a statement of our own then asks
+        for its bound. It has the same time limit once more; one that ends without an answer leaves
+        those sums without a bound, and nothing else.
+
         Args:
             statement: SQL text, at most 16 KiB of UTF-8.
 
@@ -153,8 +159,10 @@ class Recorder:
         """
         if self._ledger is not None:
             self._ledger.check()
+        _check(statement)
         outcome, engine = self._ask(b"c", statement, Captured)
-        observation = self._observer.observation(statement, outcome, engine)
+        bounds = self._bounds(outcome)
+        observation = self._observer.observation(statement, outcome, engine, bounds)
         if self._ledger is not None:
             self._ledger.record(observation)
         return observation
@@ -171,6 +179,7 @@ class Recorder:
         Raises:
             PreviewError: as `capture` does.
         """
+        _check(statement)
         return self._ask(b"r", statement, Read)[0].reading
 
     def close(self) -> None:
@@ -190,11 +199,18 @@ class Recorder:
     ) -> None:
         self.close()
 
+    def _bounds(self, captured: Captured) -> tuple[CellBound, ...]:
+        """Ask how far the sums of floats may be off; nothing where there is no answer."""
+        asked = question(captured, self._snapshot.pins)
+        if asked is None:
+            return ()
+        try:
+            return asked.bounds(self._ask(b"b", asked.statement, Measured)[0])
+        except (StatementFailed, StatementTimedOut, StatementKilled, RecorderFailed):
+            return ()
+
     def _ask(self, verb: bytes, statement: str, wanted: type[Outcome]) -> tuple[Outcome, Engine]:
         """Send one statement and give its outcome, and the engine that gave it."""
-        reason = refusal(statement)
-        if reason is not None:
-            raise StatementRefused(reason)
         with self._lock:
             if self._closed:
                 raise RecorderClosed("the recorder was closed")
@@ -271,6 +287,12 @@ class Recorder:
         self._nursery.after_fork()
 
 
+def _check(statement: str) -> None:
+    reason = refusal(statement)
+    if reason is not None:
+        raise StatementRefused(reason)
+
+
 _RECORDERS: "weakref.WeakSet[Recorder]" = weakref.WeakSet()
 
 
@@ -331,7 +353,7 @@ class Unready(Model):
     error_class: str
 
 
-Answer = Ready | Unready | Refused | Failed | Broken | Read | Captured
+Answer = Ready | Unready | Refused | Failed | Broken | Read | Captured | Measured
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 
@@ -638,8 +660,13 @@ def _serve(task: _Task, channel: _Channel) -> None:
             frame = channel.receive()
         except EOFError:
             return
-        work: Callable[..., Answer] = capture if frame[:1] == b"c" else read
-        outcome = work(connection, frame[1:].decode(), task.pins, fresh)
+        verb, statement = frame[:1], frame[1:].decode()
+        outcome: Answer
+        if verb == b"b":
+            outcome = measure(connection, statement, fresh)
+        else:
+            work: Callable[..., Answer] = capture if verb == b"c" else read
+            outcome = work(connection, statement, task.pins, fresh)
         answer = outcome.model_dump_json().encode()
         if len(answer) > FRAME_BYTES_MAX - 4:
             answer = Refused(reason=Reason.ENGINE_REFUSED).model_dump_json().encode()
