@@ -577,6 +577,10 @@ _CELL = "CAST(COLUMNS(*) AS VARCHAR)"
 _CUT_CELL = f"system.main.left({_CELL}, {CELL_TEXT_BYTES_MAX + 1})"
 # No value of these types has a text that could be cut; binding the cut takes longer than the cast.
 _SHORT = frozenset({*INTEGER_RANGES, *FLOAT_DIGITS, *FRACTION_DIGITS, "BOOLEAN", "DATE", "UUID"})
+# The engine's casts of these to text end it at a value beyond the years of TIMESTAMP; the cast to
+# TIMESTAMP is an error there, and makes the same text of every other value.
+_WIDE = frozenset({"TIMESTAMP_S", "TIMESTAMP_MS"})
+_BY_PLACE = "SELECT {cells} FROM (\n{bare}\n) AS shown({places}) LIMIT {rows}"
 _HEAD = "(\n{bare}\n) LIMIT 0"
 _NUMBERED = re.compile(r"(.*)_[0-9]+", re.DOTALL)
 
@@ -587,9 +591,13 @@ def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -
     if not told or len(told) != len(plan.types):
         names, types = _head(cursor, bare)
         _check_width(names)
-    short = all(kind in _SHORT or decimal_size(kind) for kind in types)
-    cell = _CELL if short else _CUT_CELL
-    cursor.execute(_WRAPPED.format(cell=cell, bare=bare, rows=ROWS_MAX + 1))
+    if _WIDE.isdisjoint(types):
+        short = all(kind in _SHORT or decimal_size(kind) for kind in types)
+        cell = _CELL if short else _CUT_CELL
+        cursor.execute(_WRAPPED.format(cell=cell, bare=bare, rows=ROWS_MAX + 1))
+    else:
+        names = names or _head(cursor, bare)[0]
+        cursor.execute(_by_place(bare, types))
     wrapped = [str(column[0]) for column in cursor.description]
     rows, truncated = _rows(cursor)
     if not names:
@@ -602,6 +610,19 @@ def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -
         types=tuple(types),
         rows=tuple(rows),
         truncated=truncated,
+    )
+
+
+def _by_place(bare: str, types: Sequence[str]) -> str:
+    """Wrap a statement so that each column has a cast of its own; its names are lost."""
+    places = [f"c{place}" for place in range(len(types))]
+    cells = [
+        f"CAST({f'CAST({place} AS TIMESTAMP)' if kind in _WIDE else place} AS VARCHAR)"
+        for place, kind in zip(places, types, strict=True)
+    ]
+    cut = [f"system.main.left({cell}, {CELL_TEXT_BYTES_MAX + 1})" for cell in cells]
+    return _BY_PLACE.format(
+        cells=", ".join(cut), bare=bare, places=", ".join(places), rows=ROWS_MAX + 1
     )
 
 

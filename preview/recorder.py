@@ -11,7 +11,8 @@ Invariants
       ends, whatever the child is doing; a child whose nurse is gone ends itself.
   K4  What the child sends is data of a known form and size; nothing is unpickled or evaluated.
   K5  The file that answers is the file that was verified: device, inode, size and times are
-      compared before and after every statement, and when a child has opened it.
+      compared before and after every statement; and those of what a child has open, by its
+      descriptor, when it has opened it. Where the path led meanwhile makes no difference.
 """
 
 import os
@@ -45,6 +46,7 @@ from eligibility.shape import Model
 from eligibility.statement import refusal
 from preview.bounds import Measured, measure, question
 from preview.capture import Broken, Captured, Failed, Read, Refused, capture, read
+from preview.descriptors import Identity, files_open, identity_of
 from preview.errors import (
     PinMismatch,
     RecorderClosed,
@@ -69,7 +71,6 @@ START_S_MAX = 60.0
 STOP_S_MAX = 10.0
 FRAME_BYTES_MAX = 4 * 2**20
 
-Identity = tuple[int, ...]
 Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
 
@@ -255,17 +256,20 @@ class Recorder:
         if self._engine is None:
             try:
                 answer = _checked(channel.receive(time.monotonic() + START_S_MAX))
+                if not isinstance(answer, Ready):
+                    if isinstance(answer, Unready) and answer.error_class == PinMismatch.__name__:
+                        raise _changed()
+                    raise RecorderFailed("the snapshot's database file could not be opened")
+                self._engine = Engine(
+                    name="duckdb", version=answer.version, settings=answer.settings
+                )
             except (EOFError, OSError):
                 raise RecorderFailed(self._nursery.last_words()) from None
             except BaseException:
+                # Also where somebody interrupts: a child is ready once, and says so once.
+                self._engine = None
                 self._nursery.close()
                 raise
-            if not isinstance(answer, Ready):
-                self._nursery.close()
-                if isinstance(answer, Unready) and answer.error_class == PinMismatch.__name__:
-                    raise _changed()
-                raise RecorderFailed("the snapshot's database file could not be opened")
-            self._engine = Engine(name="duckdb", version=answer.version, settings=answer.settings)
         return channel, self._engine
 
     def _replace_child(self) -> None:
@@ -322,7 +326,7 @@ def _identity(database: str) -> Identity:
             raise _changed()
     except OSError:
         raise _changed() from None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return identity_of(found)
 
 
 # --- what crosses ------------------------------------------------------------------------------
@@ -473,6 +477,7 @@ class _Nursery:
     def __init__(self, task: _Task) -> None:
         self.channel: _Channel | None = None
         self._task = task.model_dump_json().encode()
+        self._import_path = _import_path()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
@@ -494,6 +499,9 @@ class _Nursery:
                 return self.channel
             except OSError:
                 self.close()  # the nurse is gone: once more, with another
+            except BaseException:
+                self.close()  # somebody interrupts, and what was being started is half there
+                raise
         raise RecorderFailed("the recorder's process could not be started")
 
     def _asked_child(self) -> _Channel:
@@ -510,26 +518,32 @@ class _Nursery:
     def _start(self) -> None:
         from multiprocessing.spawn import get_executable  # an embedding host sets it there
 
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                [
-                    get_executable() or sys.executable,
-                    "-I",
-                    "-c",
-                    _BOOT,
-                    str(theirs.fileno()),
-                    *_import_path(),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # an interrupt at the terminal is the host's affair
-                cwd="/",
-                env={"MALLOC_ARENA_MAX": "2"} | _kept("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
-            )
-        _Channel(self._control).send(self._task)
+        control, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+                    [
+                        get_executable() or sys.executable,
+                        "-I",
+                        "-c",
+                        _BOOT,
+                        str(theirs.fileno()),
+                        *self._import_path,
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # an interrupt at the terminal is the host's affair
+                    cwd="/",
+                    env={"MALLOC_ARENA_MAX": "2"} | _kept("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
+                )
+            _Channel(control).send(self._task)
+            # Only now: one that was not told its task would take what is sent next for it.
+            self._control = control
+        except BaseException:
+            control.close()  # whoever is at its other end by now ends
+            raise
 
     def last_words(self) -> str:
         """End the nurse, and say why there is no child."""
@@ -644,12 +658,14 @@ def _end_with(pipe: int) -> None:
 
 def _serve(task: _Task, channel: _Channel) -> None:
     try:
+        before = files_open()
         connection, settings = open_sealed(
             Path(task.database), memory_bytes=task.memory_bytes // 2, threads=task.threads
         )
-        if _identity(task.database) != task.identity:
+        opened = {files for place, files in files_open().items() if before.get(place) != files}
+        if opened != {task.identity} or _identity(task.database) != task.identity:
             raise _changed()
-    except (duckdb.Error, PinMismatch) as error:
+    except (duckdb.Error, PinMismatch, OSError) as error:
         channel.send(Unready(error_class=type(error).__name__).model_dump_json().encode())
         return
     ready = Ready(version=duckdb.__version__, settings=settings)
