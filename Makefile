@@ -60,7 +60,7 @@ mutants: $(INSTALLED) ## change the decision in every small way, and see which c
 	@$(BIN) -m tests.mutation
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
-	@.uv/bin/uv pip compile pyproject.toml --group all --universal --python-version 3.11 \
+	@.uv/bin/uv pip compile pyproject.toml --all-extras --group all --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-header --quiet \
 	    --output-file requirements.lock
 

@@ -130,11 +130,13 @@ class TypedDialect(Model):
     Attributes:
         columns: those whose type has another name in the snapshot than in the source.
         partitions: columns that were made from the names of folders.
+        texts: columns whose texts became values, in a database whose columns have no types.
     """
 
     kind: Literal["typed"] = "typed"
     columns: tuple[TypedColumn, ...] = ()
     partitions: tuple[TextColumn, ...] = ()
+    texts: tuple[TextColumn, ...] = ()
 
 
 Dialect = Annotated[DelimitedDialect | JsonDialect | TypedDialect, Field(discriminator="kind")]
@@ -196,10 +198,14 @@ class DeltaOrigin(Model):
 
 
 class IcebergOrigin(Model):
-    """One snapshot of an Iceberg table; its number as a text, since JSON cannot hold all."""
+    """One snapshot of an Iceberg table, by the metadata file with this hash.
+
+    The number of the snapshot is a text, since JSON cannot hold all.
+    """
 
     kind: Literal["iceberg"] = "iceberg"
     table_uuid: str
+    metadata_sha256: Sha256
     snapshot_id: str
     schema_id: Count
     manifest_list: str

@@ -52,7 +52,7 @@ from preview.sources.doubts import in_words
 from preview.sources.files import Held, fingerprint
 from preview.sources.kinds import readable
 from preview.sources.options import ReadOptions
-from preview.sources.readable import Reading, Told, literal, name_form, quoted, rows_of
+from preview.sources.readable import Lasting, Reading, Told, literal, name_form, quoted, rows_of
 from preview.sources.source import Source, is_unicode, resolve
 
 TableKey = str | tuple[str, ...]
@@ -252,7 +252,7 @@ def _build(
                     format=source.format,
                     name=source.name,
                     table=source.table,
-                    files=tuple(map(held.hashed, source.files)),
+                    files=tuple(map(held.hashed, (*source.files, *told[path].files))),
                     dialect=told[path].dialect,
                     doubts=told[path].doubts,
                     origin=told[path].origin,
@@ -296,22 +296,38 @@ def _load_all(
             rows_of(connection, "SET enable_progress_bar_print = false")
             database = literal(str((private / DATABASE_NAME).absolute()))
             rows_of(connection, f"ATTACH {database} AS {CATALOG}")
-            for path, source in wanted.items():
-                with tempfile.TemporaryDirectory(dir=private) as folder:
-                    name = _named(path)
-                    reading = Reading(
-                        connection, name, Path(folder), max_bytes, held.opened, progress
-                    )
-                    told[path] = _load(path, source, reading, private)
-            rows_of(connection, f"CHECKPOINT {CATALOG}")
-            pins = tuple(_pin(connection, path, progress) for path in wanted)
+            pins: dict[TablePath, Pin] = {}
+            # What is prepared is made from the other tables, once they are pinned.
+            for prepared in (False, True):
+                paths = [path for path in wanted if _is_prepared(wanted[path]) is prepared]
+                read = tuple(pins.values())
+                with ExitStack() as stack:
+                    lasting = Lasting(stack)
+                    for path in paths:
+                        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=private))
+                        reading = Reading(
+                            connection,
+                            _named(path),
+                            Path(folder),
+                            max_bytes,
+                            held.opened,
+                            progress,
+                            held.hold,
+                            held.hashed,
+                            lasting,
+                            tuple(wanted.values()),
+                            read,
+                        )
+                        told[path] = _load(path, wanted[path], reading, private)
+                rows_of(connection, f"CHECKPOINT {CATALOG}")
+                pins |= {path: _pin(connection, path, progress) for path in paths}
             rows_of(connection, f"DETACH {CATALOG}")
     except duckdb.OutOfMemoryException:
         raise TargetError("there is not enough memory, or room for what does not fit in") from None
     except duckdb.Error as error:
         raise TargetError(f"the snapshot cannot be written ({type(error).__name__})") from None
     shutil.rmtree(spill, ignore_errors=True)
-    return pins, told
+    return tuple(pins[path] for path in wanted), told
 
 
 def _load(path: TablePath, source: Source, reading: Reading, private: Path) -> Told:
@@ -403,6 +419,10 @@ def _pin(connection: duckdb.DuckDBPyConnection, path: TablePath, progress: Progr
         base, members = type_and_members(kind)
         described.append(Column(name=name, type=base, nan=nan.get(name), members=members))
     return Pin(path=path, columns=tuple(described), rows=rows, content_sha256=content)
+
+
+def _is_prepared(source: Source) -> bool:
+    return source.format == "prepared"
 
 
 def _named(path: TablePath) -> str:

@@ -11,6 +11,7 @@ import typer
 
 from eligibility.cli.ledger import SignOption, opened_ledger
 from eligibility.cli.ledger import ledger as ledger_verbs
+from eligibility.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
 from eligibility.cli.pinning import PinCommand, pin, snapshot_document
 from eligibility.cli.program import DONE, NOTHING, Answer, Stream
 from eligibility.cli.progress import open_shown
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from eligibility.evidence import Schema
     from preview import Ledger, Recorder, Snapshot
 
-TIMEOUT_S = 10.0
-TIMEOUT_S_MAX = 86_400.0
-MEMORY_MIB = 2048
-MEMORY_MIB_MIN = 512
-MEMORY_MIB_MAX = 1024**2
 JOBS_MAX = 1024
 
 app = typer.Typer(
@@ -44,26 +40,6 @@ StatementArgument = Annotated[
 ]
 SnapshotOption = Annotated[
     str, typer.Option("--snapshot", metavar="DIR", help="The snapshot that the statement reads.")
-]
-TimeoutOption = Annotated[
-    float,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=0.001,
-        max=TIMEOUT_S_MAX,
-        help="How long the engine may take for it.",
-    ),
-]
-MemoryOption = Annotated[
-    int,
-    typer.Option(
-        "--memory",
-        metavar="MIB",
-        min=MEMORY_MIB_MIN,
-        max=MEMORY_MIB_MAX,
-        help="Cap of the engine's process, in MiB.",
-    ),
 ]
 LedgerOption = Annotated[
     str | None,

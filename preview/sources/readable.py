@@ -7,30 +7,37 @@ Invariants
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
-from eligibility.evidence import fold
-from eligibility.manifest import Dialect, Doubt, Origin
+from eligibility.evidence import Pin, fold
+from eligibility.manifest import Dialect, Doubt, Origin, SourceFile
 from preview.errors import SourceError
+from preview.sources.source import Source
 
 # The one name under which rows from outside the engine are known to it.
 ROWS = "source_rows"
 
 Progress = Callable[[str, int, int | None], None]
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What was decided while a source was read, and what it was."""
+    """What was decided while a source was read, and what it was.
+
+    `files` are those that were found on the way: the files of a lake's table, in order.
+    """
 
     dialect: Dialect | None = None
     doubts: tuple[Doubt, ...] = ()
     origin: Origin | None = None
+    files: tuple[Path, ...] = ()
 
 
 def _nothing() -> Told:
@@ -58,6 +65,26 @@ class Readable:
     fault: Callable[[duckdb.Error], SourceError | None] = _unknown
 
 
+class Lasting:
+    """What is made once in a call and lasts until its last source is read."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        """Hold nothing yet.
+
+        Args:
+            stack: closes what is made.
+        """
+        self._stack = stack
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], AbstractContextManager[_Made]]) -> _Made:
+        """Give what stands under a key, made where it is asked for first."""
+        if key not in self._made:
+            self._made[key] = self._stack.enter_context(make())
+        made: _Made = self._made[key]
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a source is read with.
@@ -70,6 +97,11 @@ class Reading:
         opened: for each file, the path of the open descriptor that was hashed: what is read is
             what was hashed, whatever happens to the name.
         progress: as that of `pin`.
+        hold: opens and hashes one more file of a source.
+        hashed: what is recorded of a held file.
+        lasting: what several sources of the call are read through.
+        together: all sources of the call.
+        pins: the tables that were pinned before this one.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -78,6 +110,11 @@ class Reading:
     max_bytes: int
     opened: Callable[[Path], Path]
     progress: Progress
+    hold: Callable[[Path], None]
+    hashed: Callable[[Path], SourceFile]
+    lasting: Lasting
+    together: tuple[Source, ...] = ()
+    pins: tuple[Pin, ...] = ()
 
 
 def quoted(*path: str) -> str:

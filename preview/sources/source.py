@@ -1,12 +1,14 @@
 """What can be pinned: the kind of a source, and that it is there (contract 4, 9).
 
 Invariants
-  K1  A source is local: a regular file, a table of a database file, or a table in memory.
-  K2  An error names the source by its base name, never its directory.
+  K1  A source is local: a regular file, a table of a database file or of a lake in a folder, or a
+      table in memory; but for a table of a PostgreSQL server.
+  K2  An error names the source by its base name, never its directory, and no password.
 """
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pyarrow as pa
 
 from eligibility.manifest import Format
 from preview.errors import SourceError
-from preview.sources.files import COMPRESSED, zip_member
+from preview.sources.files import COMPRESSED, reading, zip_member
 from preview.sources.options import ReadOptions
 
 _FORMATS: dict[str, Format] = {
@@ -30,9 +32,12 @@ _FORMATS: dict[str, Format] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-_DATABASES = (".duckdb", ".db", ".ddb")
+_DATABASES = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3", ".db3")
+_SQLITE = b"SQLite format 3\0"
 _NONE = ReadOptions()
 _WILD = re.compile(r"[*?\[]")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SERVICE = re.compile(r"[A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,10 @@ class Source:
         name: base name of the file, or of the glob; None for a table in memory.
         files: its files, in the order they are read.
         options: what is asked for of it.
-        table: in a database file, the name as it was written.
+        table: in a database, the name as it was written.
+        version: of a lake's table, the version or snapshot that is asked for; None for the last.
+        folder: of a Delta Lake table.
+        service: of a PostgreSQL server; empty for what the environment says.
         data: the table in memory.
     """
 
@@ -53,6 +61,9 @@ class Source:
     files: tuple[Path, ...] = ()
     options: ReadOptions = _NONE
     table: str | None = None
+    version: int | None = None
+    folder: Path | None = None
+    service: str = ""
     data: pa.Table | None = None
 
     @property
@@ -75,7 +86,9 @@ def resolve(given: Any, options: ReadOptions) -> Source:
     """Find out what a source is, and that it is there.
 
     Args:
-        given: a path, a glob of Parquet files, `file.duckdb::table`, or a table in memory.
+        given: a path, a glob of Parquet files, `file.duckdb::table`, `file.sqlite::table`,
+            `delta:DIR[@VERSION]`, `iceberg:METADATA.json[@SNAPSHOT]`,
+            `postgresql:SERVICE::schema.table`, `@FILE.sql`, or a table in memory.
         options: those for this table.
 
     Returns:
@@ -91,7 +104,7 @@ def resolve(given: Any, options: ReadOptions) -> Source:
         source = _resolve_path(os.fspath(given), options)
     else:
         raise SourceError("a source is a path or a pyarrow.Table")
-    if options.types and source.format not in ("csv", "json"):
+    if options.types and source.format not in ("csv", "json", "sqlite", "postgresql"):
         raise SourceError(f"{source.shown}: it has types of its own, so no types can be given")
     return source
 
@@ -99,6 +112,9 @@ def resolve(given: Any, options: ReadOptions) -> Source:
 def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
     if isinstance(text, bytes) or "\0" in text or not is_unicode(text):
         raise SourceError("the path of a source is not Unicode text")
+    for prefix, made in _ELSEWHERE.items():
+        if text.startswith(prefix) and not os.path.lexists(text):
+            return made(text[len(prefix) :], options)
     # An absolute path has no scheme that would make DuckDB look elsewhere (O1).
     path = Path(text).absolute()
     if not path.exists():
@@ -108,7 +124,8 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
                 # DuckDB looks for the log of such a file under another name.
                 if "?" in str(file):
                     raise SourceError(f"{file.name}: its path holds a question mark")
-                return Source("duckdb", file.name, (file,), options, table=text[mark.end() :])
+                kind: Format = "sqlite" if _begins(file, _SQLITE) else "duckdb"
+                return Source(kind, file.name, (file,), options, table=text[mark.end() :])
         if has_wildcard(text):
             return Source("parquet", path.name, _matching(path), options)
         raise SourceError(f"{path.name}: there is no such file")
@@ -145,6 +162,75 @@ def _format(path: Path) -> Format:
         known = ", ".join((*_FORMATS, "file.duckdb::table"))
         raise SourceError(f"{name}: its kind is not known from its name; known are {known}")
     return _FORMATS[suffix]
+
+
+# --- where tables already live --------------------------------------------------------------------
+
+
+def _begins(file: Path, mark: bytes) -> bool:
+    with reading(file.name), file.open("rb") as opened:
+        return opened.read(len(mark)) == mark
+
+
+def _versioned(kind: str, text: str) -> tuple[Path, int | None]:
+    """Split the number of a version off a local path."""
+    if address := _ADDRESS.match(text):
+        raise SourceError(
+            f"{kind} table: {address[1]}:// is not read, only local folders; copy the table to one"
+        )
+    path, _, version = text.rpartition("@")
+    if os.path.lexists(text) or not re.fullmatch("[0-9]+", version):
+        return Path(text).absolute(), None
+    return Path(path).absolute(), int(version)
+
+
+def _delta(text: str, options: ReadOptions) -> Source:
+    folder, version = _versioned("Delta", text)
+    if not (folder / "_delta_log").is_dir():
+        raise SourceError(
+            f"{folder.name}: it is no Delta Lake table; name the folder that holds _delta_log, as "
+            "in delta:folder or delta:folder@3"
+        )
+    return Source("delta", folder.name, (), options, version=version, folder=folder)
+
+
+def _iceberg(text: str, options: ReadOptions) -> Source:
+    file, version = _versioned("Iceberg", text)
+    if not file.is_file():
+        raise SourceError(
+            f"{file.name}: there is no such file; name a metadata file of the table, as in "
+            "iceberg:folder/metadata/v3.metadata.json"
+        )
+    return Source("iceberg", file.name, (file,), options, version=version)
+
+
+def _postgresql(text: str, options: ReadOptions) -> Source:
+    service, mark, table = text.partition("::")
+    # Whatever else stands there may hold a password, and is not repeated.
+    if not mark or not table or not _SERVICE.fullmatch(service):
+        raise SourceError(
+            "a PostgreSQL table is written postgresql:SERVICE::schema.table; SERVICE is a section "
+            "of the connection service file, or nothing where PGHOST and the like say where the "
+            "server is; a password stands in the password file, never here"
+        )
+    name = service or "postgresql"
+    return Source("postgresql", name, (), options, table=table, service=service)
+
+
+def _prepared(text: str, options: ReadOptions) -> Source:
+    file = Path(text).absolute()
+    if not file.is_file():
+        raise SourceError(f"{file.name}: there is no such file; name one that holds a query")
+    return Source("prepared", file.name, (file,), options)
+
+
+_ELSEWHERE: dict[str, Callable[[str, ReadOptions], Source]] = {
+    "delta:": _delta,
+    "iceberg:": _iceberg,
+    "postgresql:": _postgresql,
+    "postgres:": _postgresql,
+    "@": _prepared,
+}
 
 
 def has_wildcard(text: str) -> bool:

@@ -281,12 +281,13 @@ class Texts:
         try:
             for batch in self._ahead(None):
                 for place in given:
-                    self._count(place, batch.column(place))
+                    self.count(place, batch.column(place))
                 yield batch
         except SourceError as error:
             self._faults.append(error)
 
-    def _count(self, place: int, texts: pa.Array) -> None:
+    def count(self, place: int, texts: pa.Array) -> None:
+        """Count the numerals of a column that a float is only the nearest value of."""
         texts = self.asked[place].marks.normal(texts.drop_null())
         form = self.columns[place].cast.form
         if form is not None:
