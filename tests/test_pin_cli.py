@@ -1,5 +1,6 @@
 """`pin` at the command line: its options, what it says of how a source was read, and its progress."""
 
+import gzip
 import json
 import os
 import pty
@@ -263,8 +264,6 @@ def test_sizes():
 
 
 def test_max_bytes_and_strict_are_heeded(call):
-    import gzip
-
     Path("a.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * 2000))
     large = call("pin", "t=a.csv.gz", "--into", "x", "--max-bytes", "2K")
     assert large.status == 2
@@ -276,6 +275,32 @@ def test_max_bytes_and_strict_are_heeded(call):
     assert strict.status == 2
     assert "--type t.a=VARCHAR" in strict.err or "--null" in strict.err
     assert not Path("y").exists()
+
+
+def test_a_format_may_be_given_where_the_name_does_not_tell(call):
+    rows = pyarrow.table({"a": [1, 2]})
+    parquet.write_table(rows, "data.bin")
+    Path("data.txt").write_text("a,b\n1,2\n")
+    Path("tabs.txt.gz").write_bytes(gzip.compress(b"a,b\tc\n1,2\t3\n"))
+
+    unknown = call("pin", "t=data.txt", "--into", "x")
+    assert unknown.status == 2
+    assert "data.txt: its kind is not known from its name; say which it is, as in --format csv" in (
+        unknown.err
+    )
+    made = call(
+        *("pin", "t=data.txt", "u=tabs.txt.gz", "v=data.bin", "w=*.bin", "--into", "x", "--json"),
+        *("--format", "csv", "--format", "u=tsv", "--format", "v=parquet", "--format", "w=parquet"),
+    )
+    assert (made.status, made.err) == (0, "")
+    assert [source["format"] for source in made.json["sources"]] == ["csv", "csv"] + ["parquet"] * 2
+    assert [column["name"] for column in made.json["tables"][1]["columns"]] == ["a,b", "c"]
+    for wrong in (
+        ["t=*.bin"],
+        ["t=*.bin", "--format", "csv"],
+        ["t=tabs.txt.gz", "--format", "arrow"],
+    ):
+        assert call("pin", *wrong, "--into", "y").status == 2
 
 
 def test_a_source_may_hold_anything_behind_its_name():
