@@ -247,6 +247,17 @@ def test_a_wrong_option_says_what_to_do(name):
     assert "\n" not in raised.value.message
 
 
+def test_a_column_that_is_not_there_is_told_with_those_that_are(call):
+    Path("a.csv").write_text(
+        ",".join(f"c{number}" for number in range(30)) + "\n" + "1," * 29 + "1\n"
+    )
+    for option in (["--type", "t.x=DATE"], ["--trim", "t.x"], ["--decimal", "t.x=,"]):
+        found = call("pin", "t=a.csv", "--header", "--into", "x", *option)
+        assert found.status == 2
+        assert f"no column x, yet {option[0]} names it; it has c0, c1, " in found.err
+        assert found.err.endswith("c19 and 10 more\n")
+
+
 def test_no_more_tables_are_named_than_can_be_read():
     tables = [(f"t{number:02}",) for number in range(30)]
     with pytest.raises(Trouble, match=r"t09 and 20 more$"):
