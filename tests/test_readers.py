@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import preview
-from preview import sources
+from preview.sources import files as sources
 from tests.pinned import (
     csv,
     database,

@@ -17,7 +17,7 @@ import preview
 from eligibility.evidence import canonical_bytes
 from eligibility.manifest import Manifest, logical_id
 from preview import snapshot as snapshots
-from preview.sources import files
+from preview.sources import files as sources
 from tests.pinned import database, flip, pin_one, rows_of, writable
 
 # --- opening ------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_a_snapshot_opens_as_what_was_pinned(made):
 @pytest.fixture
 def hashed(monkeypatch):
     """The names of the files that are hashed."""
-    names, hashing = [], files.fingerprint
+    names, hashing = [], sources.fingerprint
 
     def seen(path, progress):
         names.append(path.name)
@@ -205,7 +205,7 @@ def forge(
     path, manifest = folder / "snapshot.duckdb", folder / "manifest.json"
     database(writable(path), *statements)
     tree = json.loads(manifest.read_text())
-    file = files.fingerprint(path, lambda *_: None).file
+    file = sources.fingerprint(path, lambda *_: None).file
     tree["database"] = {"size": file.size, "sha256": file.sha256}
     change(tree)
     forged = Manifest.model_validate_json(json.dumps(tree))
