@@ -4,7 +4,8 @@ Invariants
   E1  Every model is frozen, strict and closed; sequences are tuples (contract 10).
   E2  A cell is its type and the engine's own text; columns are known by position (contract 6).
   E3  `Observation.digest` is the SHA-256 of the RFC 8785 bytes of all its other fields.
-  E4  JSON that comes from outside is read by `from_json` alone: bounded in size and depth, no
+  E4  What an earlier format does not have is absent from its JSON, so that its hashes stay right.
+  E5  JSON that comes from outside is read by `from_json` alone: bounded in size and depth, no
       duplicate key, no NaN; an error names a JSON pointer and never a value.
 """
 
@@ -21,6 +22,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, mod
 from eligibility.reasons import Reason
 from eligibility.shape import COUNT_MAX, Calculation, Model, Predicate, Shape
 from eligibility.types import base_name
+from eligibility.unicode import CHARACTERS_VERSION
 
 ROWS_MAX = 50
 COLUMNS_MAX = 1_000
@@ -29,11 +31,16 @@ CELL_TEXT_BYTES_MAX = 64 * 1024
 JSON_BYTES_MAX = 5 * 1024 * 1024
 JSON_NESTING_MAX = 48
 CATALOG = "snapshot"
-OBSERVATION_FORMAT: Literal["eligibility-observation/1"] = "eligibility-observation/1"
+OBSERVATION_FORMAT: Literal["eligibility-observation/2"] = "eligibility-observation/2"
 
 TablePath = tuple[str, str]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Truncation = Literal["rows", "bytes"]
+ObservationFormat = Literal["eligibility-observation/1", "eligibility-observation/2"]
+# Zero, or three digits at most and an exponent.
+BoundText = Annotated[
+    str, StringConstraints(pattern=r"^(?:0|[1-9](?:\.[0-9]{1,2})?e[+-][0-9]{1,3})$")
+]
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
@@ -45,6 +52,11 @@ class EvidenceError(ValueError):
         super().__init__(f"{pointer or '/'}: {problem}")
         self.pointer = pointer
         self.problem = problem
+
+
+def _is_absent(value: object) -> bool:
+    """Say whether a field is left out of JSON (E4)."""
+    return value is None
 
 
 def fold(name: str) -> str:
@@ -303,6 +315,18 @@ class ReturnedPreview(Model):
     truncated: Truncation | None
 
 
+class SortKey(Model):
+    """One key of ORDER BY.
+
+    Attributes:
+        output: position of the first output that shows it; None where none does.
+        column: the native column that it is; None for anything else.
+    """
+
+    output: int | None
+    column: str | None
+
+
 class EngineReading(Model):
     """What the engine's bound plan says of a statement.
 
@@ -310,11 +334,16 @@ class EngineReading(Model):
         shape: None where the plan holds something that has no shape.
         reasons: why there is no shape; empty where there is one.
         plan_sha256: of the plan's JSON text as the engine gave it.
+        repeatable: whether no function in the plan gives another value another time, and no sample
+            is taken; absent in format 1 of an observation.
+        order: the keys of ORDER BY; absent where there is no shape, and in format 1.
     """
 
     shape: Shape | None
     reasons: tuple[Reason, ...]
     plan_sha256: Sha256
+    repeatable: bool | None = Field(default=None, exclude_if=_is_absent)
+    order: tuple[SortKey, ...] | None = Field(default=None, exclude_if=_is_absent)
 
 
 class Engine(Model):
@@ -325,11 +354,24 @@ class Engine(Model):
     settings: tuple[tuple[str, str], ...]
 
 
+class CellBound(Model):
+    """How far one sum or average of floats may be from the exact one.
+
+    Attributes:
+        row, column: of the cell, zero-based.
+        bound: as a number.
+    """
+
+    row: int = Field(ge=0, lt=ROWS_MAX)
+    column: int = Field(ge=0, lt=COLUMNS_MAX)
+    bound: BoundText
+
+
 class Observation(Model):
     """What one execution over a snapshot returned; never changed afterwards (contract 6).
 
     Attributes:
-        format: version of this form.
+        format: version of this form; earlier ones stay readable.
         statement, statement_sha256: the text as it was written, and of its UTF-8 bytes.
         snapshot, manifest_sha256: the snapshot's id, and the hash of its whole manifest.
         pins: every table of the snapshot.
@@ -337,10 +379,13 @@ class Observation(Model):
         reading: the engine reading.
         columns, rows, truncated: the preview.
         captured_at: UTC, ISO 8601 with microseconds and `Z`.
+        characters: version of the table of shown characters; absent in format 1.
+        bounds: of the sums and averages of floats, in order of row, then column, where the engine
+            could be asked for one; absent in format 1.
         digest: see E3.
     """
 
-    format: Literal["eligibility-observation/1"]
+    format: ObservationFormat
     statement: str
     statement_sha256: Sha256
     snapshot: Sha256
@@ -352,14 +397,27 @@ class Observation(Model):
     rows: tuple[tuple[Cell, ...], ...] = Field(max_length=ROWS_MAX)
     truncated: Truncation | None
     captured_at: str
+    characters: str | None = Field(default=None, exclude_if=_is_absent)
+    bounds: tuple[CellBound, ...] | None = Field(default=None, exclude_if=_is_absent)
     digest: Sha256
+
+    @model_validator(mode="after")
+    def _is_of_its_format(self) -> "Observation":
+        added = (self.characters, self.bounds)
+        if self.format == OBSERVATION_FORMAT:
+            if None in added:
+                raise ValueError("a field of this format is missing")
+        elif {*added, self.reading.repeatable, self.reading.order} != {None}:
+            raise ValueError("there is a field of a later format")
+        return self
 
     @classmethod
     def sealed(cls, **fields: Any) -> "Observation":
         """Make an observation and give it its digest (E3).
 
         Args:
-            **fields: every field but `format` and `digest`.
+            **fields: every field but `digest`; where `format` is not given it is the newest, and
+                without bounds unless they are given.
 
         Returns:
             The observation.
@@ -367,8 +425,10 @@ class Observation(Model):
         Raises:
             pydantic.ValidationError: where a field is missing or of another type.
         """
-        draft = cls(format=OBSERVATION_FORMAT, digest="0" * 64, **fields)
-        return cls(format=OBSERVATION_FORMAT, digest=draft.recomputed_digest(), **fields)
+        if fields.setdefault("format", OBSERVATION_FORMAT) == OBSERVATION_FORMAT:
+            fields = {"characters": CHARACTERS_VERSION, "bounds": (), **fields}
+        draft = cls(digest="0" * 64, **fields)
+        return cls(digest=draft.recomputed_digest(), **fields)
 
     def recomputed_digest(self) -> str:
         """Compute what `digest` has to be, from the other fields."""
@@ -502,6 +562,9 @@ class Fact(Model):
         label: under what description.
         value: type and text.
         exact: false for SUM or AVG that yield FLOAT or DOUBLE.
+        bound: how far the value, as the double that its text stands for, may be from the exact
+            sum or average; at most a millionth of it. Absent where the value is exact, and in
+            what was released from format 1 of an observation.
         row, column: where it stands in the observation, zero-based.
         group: the key cells of its group; empty for none.
         filter, selection: which rows.
@@ -512,6 +575,7 @@ class Fact(Model):
     label: Label
     value: Cell
     exact: bool
+    bound: BoundText | None = Field(default=None, exclude_if=_is_absent)
     row: int
     column: int
     group: tuple[GroupCell, ...]
@@ -603,7 +667,7 @@ def from_json(
     *,
     bytes_max: int = JSON_BYTES_MAX,
 ) -> Parsed:
-    """Read one boundary value from JSON that comes from outside (E4).
+    """Read one boundary value from JSON that comes from outside (E5).
 
     Args:
         kind: a boundary model, or an adapter of one.

@@ -127,16 +127,17 @@ def keeps_column(column: Column, numerals: Sequence[str]) -> bool:
             decimal = True
             if len(digits) + len(fraction) > DECIMAL_DIGITS_MAX:
                 return False
-        whole = max(whole, len(digits) if point else _integer_width(int(numeral)))
+        whole = max(whole, len(digits) if point else _integer_width(numeral))
         places = max(places, len(fraction))
     return not decimal or whole + places <= DECIMAL_DIGITS_MAX
 
 
-def _integer_width(value: int) -> int:
+def _integer_width(numeral: str) -> int:
     """Give the decimal digits of the integer type that DuckDB gives a bare whole number."""
     for base in ("INTEGER", "BIGINT"):
         low, high = INTEGER_RANGES[base]
-        if low <= value <= high:
+        # Python does not convert thousands of digits.
+        if len(numeral) <= NUMERAL_DIGITS_MAX and low <= int(numeral) <= high:
             return len(str(high))
     return DECIMAL_DIGITS_MAX
 

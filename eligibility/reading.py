@@ -187,6 +187,8 @@ _OPERAND_STARTERS = frozenset(
     HAVING ILIKE IN INTERSECT INTERVAL IS JOIN LAMBDA LIKE LIMIT NOT OFFSET ON OR ORDER QUALIFY
     RETURNING SELECT SIMILAR THEN TO UNION USING VALUES WHEN WHERE WINDOW WITH""".split()
 )
+# What an interpreter takes for a letter depends on its release (U3 of `eligibility.unicode`).
+_WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][0-9A-Za-z_\x80-\U0010ffff]*")
 
 
 def _has_unreadable_token(tokens: list[Token]) -> bool:
@@ -207,7 +209,7 @@ def _ends_operand(token: Token) -> bool:
     if token.token_type in _OPERAND_ENDS:
         return True
     word = token.text.rpartition(" ")[2]
-    return word.isidentifier() and word.upper() not in _OPERAND_STARTERS
+    return bool(_WORD.fullmatch(word)) and word.upper() not in _OPERAND_STARTERS
 
 
 # --- what withholds the whole statement wherever it stands ---------------------------------------

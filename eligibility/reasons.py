@@ -133,6 +133,10 @@ class Reason(StrEnum):
     CELL_NULL = "cell-null", "The cell is NULL."
     CELL_NOT_FINITE = "cell-not-finite", "The cell is NaN or infinite."
     CELL_TOO_LONG = "cell-too-long", "The cell is longer than 512 characters."
+    SUM_NOT_STABLE = (
+        "sum-not-stable",
+        "How far the sum of floats may be off is over a millionth of it, or not known.",
+    )
     GROUP_CELL_NOT_FINITE = "group-cell-not-finite", "A group key of the row is NaN or infinite."
     GROUP_CELL_TOO_LONG = "group-cell-too-long", "A group key of the row is over 512 characters."
     LINE_TOO_LONG = "line-too-long", "The fact's line would be longer than 2,000 characters."

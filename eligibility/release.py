@@ -11,6 +11,8 @@ Invariants
   F4  A fact holds a value only under a label of the recorded statement's own verdict, which
       needs the recorded engine reading.
   F5  Facts and withheld cells stand in order of row, then column; a cell stands there once.
+  F6  A value that is not exact has a bound of at most a millionth of it, or is withheld. Format 1
+      of an observation has no bounds, and is decided without.
 """
 
 import hashlib
@@ -21,6 +23,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from eligibility import bound
 from eligibility.classify import classify
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
@@ -53,6 +56,7 @@ from eligibility.received import (
 )
 from eligibility.shape import COUNT_MAX
 from eligibility.types import type_class
+from eligibility.unicode import CHARACTERS_VERSION
 from eligibility.wording import compose, group_text, is_bare, subject_text
 
 CELL_CHARACTERS_MAX = 512
@@ -203,7 +207,21 @@ def _inconsistency(observation: Observation) -> str | None:
             place = next(place for place, kind in enumerate(found) if kind != types[place])
             return f"/rows/{at}/{place}/type"
         size += len("".join([cell.text or "" for cell in row]).encode())
-    return "/rows" if size > CELL_TEXT_BYTES_MAX else None
+    if size > CELL_TEXT_BYTES_MAX:
+        return "/rows"
+    return _odd_bound(observation)
+
+
+def _odd_bound(observation: Observation) -> str | None:
+    """Point at what only later formats hold and is not as it has to be; None for nothing."""
+    if observation.characters not in (None, CHARACTERS_VERSION):
+        return "/characters"
+    before = (-1, 0)
+    for at, each in enumerate(observation.bounds or ()):
+        if (each.row, each.column) <= before:
+            return f"/bounds/{at}"  # or a cell could have two
+        before = (each.row, each.column)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +420,9 @@ class _Releasing:
         self._outputs = outputs
         self._shown = _shown(verdicts)
         self._groups: dict[int, _Group] = {}
+        self._bounds = None
+        if observation.bounds is not None:
+            self._bounds = {(one.row, one.column): one.bound for one in observation.bounds}
         where = verdicts.filter.text
         self._where = "" if where is None else f" where {where}"
         self._parts = tuple(map(self._shared, outputs, observation.columns))
@@ -413,6 +434,7 @@ class _Releasing:
             "label": output.label,
             "value": None,
             "exact": not (added_up and type_class(column.type) == "float"),
+            "bound": None,
             "row": None,
             "column": column.position,
             "group": (),
@@ -452,19 +474,33 @@ class _Releasing:
         if label is None:
             return output.reasons
         group = self._group(row, label.table) if label.kind == "aggregate" else _NO_GROUP
-        problem = _problem(cell)
+        shared, problem, limit = self._parts[column], _problem(cell), None
+        if problem is None and not shared["exact"] and self._bounds is not None:
+            limit = self._bound(row, column, output, cell)
+            problem = Reason.SUM_NOT_STABLE if limit is None else None
         if problem is not None:
             return in_order((problem, *group.reasons)) if group.reasons else (problem,)
         if group.reasons:
             return group.reasons
-        shared, scope = self._parts[column], group.text + self._where
+        scope = group.text + self._where
         text = compose(label, output.subject, cell, shared["exact"], row, scope)
         if text is None:
             return (Reason.LINE_TOO_LONG,)
         fields = shared.copy()
         fields["value"], fields["row"], fields["group"] = cell, row, group.cells
-        fields["text"] = text
+        fields["bound"], fields["text"] = limit, text
         return _fact(fields)
+
+    def _bound(self, row: int, column: int, output: _Output, cell: Cell) -> str | None:
+        """Give the bound of a value that is not exact; None where it has none that will do (F6)."""
+        assert self._bounds is not None  # `_fate` asks of later formats only
+        assert output.native is not None  # a sum is of a column
+        assert cell.text is not None  # NULL is a problem of its own
+        if type_class(output.native.type) == "float":
+            made = self._bounds.get((row, column))
+        else:
+            made = bound.of_exact_sum(cell.text)
+        return made if made is not None and bound.is_stable(cell.text, made) else None
 
     def _group(self, row: int, table: TablePath) -> _Group:
         if row not in self._groups:

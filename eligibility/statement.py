@@ -8,9 +8,9 @@ Invariants
 """
 
 import re
-import unicodedata
 
 from eligibility.reasons import Reason
+from eligibility.unicode import is_word
 
 STATEMENT_BYTES_MAX = 16 * 1024
 BRACKETS_MAX = 50
@@ -29,14 +29,15 @@ _SPECIAL = re.compile(
     re.VERBOSE,
 )
 # Most statements: none of those but brackets that do not nest, and quotes that hold no quote and
-# stand behind no letter. The sets are those that `_SPECIAL` lets pass, less a few.
-_EASY_PART = r"[\t\n\r !#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++|(?<![\w$&])'[^']*+'(?!')"
+# stand behind no letter. The sets are those that `_SPECIAL` lets pass, less a few. Here and below
+# the letters are those of ASCII: what others are is not for the interpreter to say.
+_EASY_PART = r"[\t\n\r !#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++|(?<![0-9A-Za-z_$&])'[^']*+'(?!')"
 _EASY = re.compile(rf"(?:{_EASY_PART}|\((?:{_EASY_PART})*+\))*+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _BRACKET = re.compile(r"[()\[\]{}]")
-_DOLLAR_QUOTE = re.compile(r"\$(?:[^\W\d]\w*)?\$")
+_DOLLAR_QUOTE = re.compile(r"\$(?:[A-Za-z_\x80-\U0010ffff][0-9A-Za-z_\x80-\U0010ffff]*)?\$")
 # A letter right before a quote makes another kind of string: E'…', X'…', B'…', N'…', U&'…'.
-_PREFIX = re.compile(r"(?:(?<![\w$])[A-Za-z]|[Uu]&)\Z")
+_PREFIX = re.compile(r"(?:(?<![0-9A-Za-z_$])[A-Za-z]|[Uu]&)\Z")
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
@@ -112,9 +113,8 @@ def _scan(statement: str) -> tuple[list[str], Reason | None]:
                 return brackets, Reason.QUOTING_UNREADABLE
         elif first == "{":
             return brackets, Reason.QUOTING_UNREADABLE
-        elif first != "-" and unicodedata.category(first)[0] not in "LM":
-            if unicodedata.category(first) != "Nd":
-                odd = Reason.CHARACTER_UNREADABLE
+        elif first != "-" and not is_word(first):
+            odd = Reason.CHARACTER_UNREADABLE
     return brackets, odd
 
 

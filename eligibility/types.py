@@ -117,6 +117,7 @@ _SPELLINGS: dict[str, str] = {
     "DECIMAL": "DECIMAL(18,3)",
 }
 
+_ASCII_UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)\s*\(\s*([0-9]{1,2})\s*(?:,\s*([0-9]{1,2})\s*)?\)")
 _SIZED_TEXT = re.compile(
     r"((?:N?VARCHAR|BPCHAR|CHAR|CHARACTER|CHARACTER VARYING))\s*\(\s*[0-9]+\s*\)"
@@ -152,10 +153,10 @@ def base_name(written: str) -> str:
         written: a type name in any case, such as `bigint`, `text`, `numeric(10, 2)`.
 
     Returns:
-        DuckDB's own name where it is a known spelling; else the text in upper case, which
-        then has no class and is withheld.
+        DuckDB's own name where it is a known spelling; else the text with the letters of ASCII in
+        upper case, which then has no class and is withheld.
     """
-    upper = " ".join(written.upper().split())
+    upper = " ".join(written.translate(_ASCII_UPPER).split())
     match = _DECIMAL.fullmatch(upper)
     if match:
         return f"DECIMAL({int(match[1])},{int(match[2] or 0)})"

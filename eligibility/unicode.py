@@ -4,35 +4,19 @@ Invariants
   U1  A character is shown where Unicode gives it category L, M, Nd, P or S and it is not a
       default-ignorable code point; the plain space is judged by its place, never here.
   U2  No control, format, private, unassigned or surrogate character is ever shown.
+  U3  What a character is, `eligibility.characters` says, never the interpreter, whose table is that
+      of its release: every decision and every line are the same under each of them.
 """
 
 import re
-import unicodedata
+from bisect import bisect_right
 from functools import lru_cache
 
-EXACT_TEXT_MAX = 64
+from eligibility import characters
 
-# Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt, version 14.0, as
-# inclusive ranges; `unicodedata` does not have the property.
-DEFAULT_IGNORABLE: tuple[tuple[int, int], ...] = (
-    (0x00AD, 0x00AD),
-    (0x034F, 0x034F),
-    (0x061C, 0x061C),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x200B, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x206F),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFEFF, 0xFEFF),
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFF8),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
-)
+EXACT_TEXT_MAX = 64
+# Which table of characters decided; an observation records it.
+CHARACTERS_VERSION = characters.VERSION
 
 _ASCII_EXACT = re.compile(r"[ -~]*")
 _BEYOND_ASCII = re.compile(r"[^ -~]")
@@ -48,11 +32,28 @@ def is_shown(character: str) -> bool:
     Returns:
         True for category L, M, Nd, P or S unless default-ignorable; false for every space.
     """
-    category = unicodedata.category(character)
-    if category[0] not in "LMPS" and category != "Nd":
-        return False
-    code = ord(character)
-    return not any(first <= code <= last for first, last in DEFAULT_IGNORABLE)
+    return _has(characters.SHOWN, character)
+
+
+def is_word(character: str) -> bool:
+    """Say whether a character beyond ASCII may stand in a name without quotes (contract 3).
+
+    Args:
+        character: exactly one code point.
+
+    Returns:
+        True for category L, M or Nd.
+    """
+    return _has(characters.WORD, character)
+
+
+def runs_back(character: str) -> bool:
+    """Say whether a character is written from right to left."""
+    return _has(characters.RIGHT_TO_LEFT, character)
+
+
+def _has(edges: tuple[int, ...], character: str) -> bool:
+    return bisect_right(edges, ord(character)) % 2 == 1
 
 
 def exact_text(text: str) -> bool:

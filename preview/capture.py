@@ -12,7 +12,9 @@ Invariants
   C3  The engine evaluates the arguments of table functions while it plans. So the calls that are
       refused are sought in the statement's own parse tree before it is planned.
   C4  Every value is the engine's own text; none passes through a Python number or date.
-  C5  A message of the engine is kept only where it came from parsing or binding the bare
+  C5  The engine puts the value of a function of the clock in its place while it plans. So such
+      functions are sought in the parse tree besides, by call, never by word.
+  C6  A message of the engine is kept only where it came from parsing or binding the bare
       statement: then it quotes the statement. Later ones can quote cells (contract 5).
 """
 
@@ -36,6 +38,7 @@ from eligibility.reasons import Reason
 from eligibility.shape import Model
 from eligibility.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
 from preview.engine_reading import (
+    CHANGING,
     PLAN_QUERY,
     Node,
     PlanReading,
@@ -112,9 +115,9 @@ class _Stopped(Exception):
 
 
 # The engine may cut a message inside a character; that reaches Python as the second of these.
-_ERRORS = (duckdb.Error, UnicodeDecodeError)
+ERRORS = (duckdb.Error, UnicodeDecodeError)
 # After these the engine's state is not known, or its memory is short.
-_BREAKING = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException)
+BREAKING = (duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException)
 
 
 def read(
@@ -139,7 +142,7 @@ def read(
             return Read(reading=_planned(cursor, statement, pins)[1].reading)
     except _Stopped as stopped:
         return stopped.outcome
-    except (*_BREAKING, MemoryError) as error:
+    except (*BREAKING, MemoryError) as error:
         return Broken(error_class=type(error).__name__)
 
 
@@ -160,7 +163,7 @@ def planned(
         return Planned(bare=bare, tree=tree)
     except _Stopped as stopped:
         return stopped.outcome
-    except (*_BREAKING, MemoryError) as error:
+    except (*BREAKING, MemoryError) as error:
         return Broken(error_class=type(error).__name__)
 
 
@@ -191,13 +194,13 @@ def capture(
             bare, plan = _planned(cursor, statement, pins)
             try:
                 return _executed(cursor, bare, plan)
-            except _BREAKING:
+            except BREAKING:
                 raise
-            except _ERRORS as error:
+            except ERRORS as error:
                 return Failed(error_class=type(error).__name__)
     except _Stopped as stopped:
         return stopped.outcome
-    except (*_BREAKING, MemoryError) as error:
+    except (*BREAKING, MemoryError) as error:
         return Broken(error_class=type(error).__name__)
 
 
@@ -336,9 +339,9 @@ def _one_select(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
     """Give the one SELECT in the text, as the engine's splitter writes it."""
     try:
         found = connection.extract_statements(statement)
-    except _BREAKING:
+    except BREAKING:
         raise
-    except _ERRORS as error:
+    except ERRORS as error:
         message = str(error)[:MESSAGE_MAX] if isinstance(error, duckdb.Error) else None
         raise _Stopped(Refused(reason=Reason.NOT_SQL, message=message)) from None
     if len(found) != 1:
@@ -359,13 +362,59 @@ def _check_calls(cursor: duckdb.DuckDBPyConnection, bare: str) -> None:
     words = _WORD.findall(_folded(bare))
     if not any(word in _SHOWS or _call_refused(word) for word in words):
         return
-    row = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [bare]).fetchone()
-    for node in _nodes(_checked(parse_plan(str(row[0])) if row else None)):
+    for node in _nodes(_checked(_parsed(cursor, bare))):
         if str(node.get("type", "")).startswith("SHOW"):
             raise _Stopped(Refused(reason=Reason.NOT_A_SELECT))
         name = node.get("function_name")
         if isinstance(name, str) and _call_refused(_folded(name)):
             raise _Stopped(Refused(reason=Reason.ENGINE_REFUSED))
+
+
+def _parsed(cursor: duckdb.DuckDBPyConnection, bare: str) -> Node | None:
+    """Give the engine's parse tree of a statement; None for what is no JSON document."""
+    row = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [bare]).fetchone()
+    return parse_plan(str(row[0])) if row else None
+
+
+# Macros that call a function of the clock, and words that stand for one without a bracket.
+_CHANGING_MACROS = frozenset({"ago", "pg_conf_load_time", "pg_postmaster_start_time"})
+_CHANGING_WORDS = frozenset(
+    {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
+)
+_MAY_CHANGE = CHANGING | _CHANGING_MACROS | _CHANGING_WORDS | {"age"}
+
+
+def _calls_anew(cursor: duckdb.DuckDBPyConnection, bare: str, columns: frozenset[str]) -> bool:
+    """Say whether the statement calls a function whose value is another at another time (C5).
+
+    Args:
+        cursor: of the sealed connection.
+        bare: the statement.
+        columns: folded names of the columns that are read; such a name stands for its column.
+    """
+    if _MAY_CHANGE.isdisjoint(_WORD.findall(_folded(bare))):
+        return False
+    try:
+        tree = _parsed(cursor, bare)
+    except BREAKING:
+        raise
+    except ERRORS:
+        tree = None
+    if tree is None:
+        return True
+    for node in _nodes(tree):
+        name, written = node.get("function_name"), node.get("column_names")
+        if isinstance(name, str):
+            called = _folded(name)
+            if called in CHANGING or called in _CHANGING_MACROS:
+                return True
+            if called == "age" and len(node.get("arguments", ())) == 1:
+                return True
+        elif isinstance(written, list) and len(written) == 1:
+            word = _folded(str(written[0]))
+            if word in _CHANGING_WORDS and word not in columns:
+                return True
+    return False
 
 
 def _folded(text: str) -> str:
@@ -451,7 +500,10 @@ def _planned(
     bare, text, tree = _plan(cursor, statement)
     plan = read_plan(text, pins, tree)
     _check_width(plan.types)
-    return bare, plan
+    reading = plan.reading
+    if reading.repeatable and _calls_anew(cursor, bare, _columns_read(reading, pins)):
+        reading = reading.model_copy(update={"repeatable": False})
+    return bare, PlanReading(reading, plan.types)
 
 
 def _plan(cursor: duckdb.DuckDBPyConnection, statement: str) -> tuple[str, str, Node]:
@@ -460,9 +512,9 @@ def _plan(cursor: duckdb.DuckDBPyConnection, statement: str) -> tuple[str, str, 
     try:
         _check_calls(cursor, bare)
         row = cursor.execute(_plan_query(cursor), [bare]).fetchone()
-    except _BREAKING:
+    except BREAKING:
         raise
-    except _ERRORS as error:
+    except ERRORS as error:
         raise _Stopped(Failed(error_class=type(error).__name__)) from None
     text = str(row[0]) if row else ""
     error_found = None if text.startswith(_GOOD_PLAN) else plan_error(text)
@@ -471,6 +523,12 @@ def _plan(cursor: duckdb.DuckDBPyConnection, statement: str) -> tuple[str, str, 
     tree = _checked(parse_plan(text))
     _check_plan(tree)
     return bare, text, tree
+
+
+def _columns_read(reading: EngineReading, pins: tuple[Pin, ...]) -> frozenset[str]:
+    path = None if reading.shape is None else reading.shape.table
+    found = (pin.columns for pin in pins if pin.path == path)
+    return frozenset(_folded(column.name) for columns in found for column in columns)
 
 
 def _from_plan_error(kind: str, message: str) -> Refused | Failed | Broken:
@@ -519,6 +577,10 @@ _CELL = "CAST(COLUMNS(*) AS VARCHAR)"
 _CUT_CELL = f"system.main.left({_CELL}, {CELL_TEXT_BYTES_MAX + 1})"
 # No value of these types has a text that could be cut; binding the cut takes longer than the cast.
 _SHORT = frozenset({*INTEGER_RANGES, *FLOAT_DIGITS, *FRACTION_DIGITS, "BOOLEAN", "DATE", "UUID"})
+# The engine's casts of these to text end it at a value beyond the years of TIMESTAMP; the cast to
+# TIMESTAMP is an error there, and makes the same text of every other value.
+_WIDE = frozenset({"TIMESTAMP_S", "TIMESTAMP_MS"})
+_BY_PLACE = "SELECT {cells} FROM (\n{bare}\n) AS shown({places}) LIMIT {rows}"
 _HEAD = "(\n{bare}\n) LIMIT 0"
 _NUMBERED = re.compile(r"(.*)_[0-9]+", re.DOTALL)
 
@@ -529,9 +591,13 @@ def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -
     if not told or len(told) != len(plan.types):
         names, types = _head(cursor, bare)
         _check_width(names)
-    short = all(kind in _SHORT or decimal_size(kind) for kind in types)
-    cell = _CELL if short else _CUT_CELL
-    cursor.execute(_WRAPPED.format(cell=cell, bare=bare, rows=ROWS_MAX + 1))
+    if _WIDE.isdisjoint(types):
+        short = all(kind in _SHORT or decimal_size(kind) for kind in types)
+        cell = _CELL if short else _CUT_CELL
+        cursor.execute(_WRAPPED.format(cell=cell, bare=bare, rows=ROWS_MAX + 1))
+    else:
+        names = names or _head(cursor, bare)[0]
+        cursor.execute(_by_place(bare, types))
     wrapped = [str(column[0]) for column in cursor.description]
     rows, truncated = _rows(cursor)
     if not names:
@@ -544,6 +610,19 @@ def _executed(cursor: duckdb.DuckDBPyConnection, bare: str, plan: PlanReading) -
         types=tuple(types),
         rows=tuple(rows),
         truncated=truncated,
+    )
+
+
+def _by_place(bare: str, types: Sequence[str]) -> str:
+    """Wrap a statement so that each column has a cast of its own; its names are lost."""
+    places = [f"c{place}" for place in range(len(types))]
+    cells = [
+        f"CAST({f'CAST({place} AS TIMESTAMP)' if kind in _WIDE else place} AS VARCHAR)"
+        for place, kind in zip(places, types, strict=True)
+    ]
+    cut = [f"system.main.left({cell}, {CELL_TEXT_BYTES_MAX + 1})" for cell in cells]
+    return _BY_PLACE.format(
+        cells=", ".join(cut), bare=bare, places=", ".join(places), rows=ROWS_MAX + 1
     )
 
 

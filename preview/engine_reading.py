@@ -9,7 +9,9 @@ Invariants
       unreadable.
   N2  A column is (scan, column index); its name is taken from the scan and checked against the pin.
   N3  An aggregate is known by its catalog path as a list, `["system", "main", "sum"]`.
-  N4  The nodes of a readable plan stand in one order: limit, order, distinct, having, aggregate,
+  N4  A statement is repeatable unless its plan holds a sample, or a function whose value is another
+      one at another time: told by the function that the engine bound, never by a word in the text.
+  N5  The nodes of a readable plan stand in one order: limit, order, distinct, having, aggregate,
       where, scan, with projections above having only.
 """
 
@@ -23,7 +25,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from eligibility.evidence import CATALOG, EngineReading, Pin
+from eligibility.evidence import CATALOG, EngineReading, Pin, SortKey
 from eligibility.reasons import Reason, in_order
 from eligibility.shape import (
     COUNT_MAX,
@@ -110,18 +112,25 @@ def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> Pla
     tree = parse_plan(text) if tree is None else tree
     plans = tree.get("plans") if tree is not None and tree.get("error") is False else None
     shape: Shape | None = None
+    order: tuple[SortKey, ...] | None = None
     reasons: tuple[Reason, ...] = ()
     types: tuple[str | None, ...] = ()
     try:
         if not isinstance(plans, list) or len(plans) != 1:
             raise _Unreadable(Reason.PLAN_UNREADABLE)
         types = _types(plans[0])
-        shape = _shape(plans[0], pins)
+        shape, order = _shape(plans[0], pins)
     except _Unreadable as unreadable:
         reasons = _found_in(plans) or (unreadable.reason,)
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
         reasons = (Reason.PLAN_UNREADABLE,)
-    reading = EngineReading(shape=shape, reasons=reasons, plan_sha256=digest)
+    reading = EngineReading(
+        shape=shape,
+        reasons=reasons,
+        plan_sha256=digest,
+        repeatable=None if plans is None else _is_repeatable(text, plans),
+        order=order,
+    )
     return PlanReading(reading, types)
 
 
@@ -159,6 +168,52 @@ def _walk(node: Any) -> Iterator[Node]:
             waiting.extend(here.values())
         elif isinstance(here, list):
             waiting.extend(here)
+
+
+# --- the same again? ----------------------------------------------------------------------------
+
+# Functions whose value is another one at another time, or that look at how rows are stored.
+CHANGING = frozenset(
+    {
+        "current_date",
+        "current_localtime",
+        "current_localtimestamp",
+        "gen_random_uuid",
+        "get_current_time",
+        "get_current_timestamp",
+        "now",
+        "random",
+        "reservoir_quantile",
+        "stats",
+        "today",
+        "transaction_timestamp",
+        "uuid",
+        "uuidv4",
+        "uuidv7",
+        "vector_type",
+    }
+)
+# A plan without any of these words needs no walk.
+_MAY_CHANGE = re.compile(
+    rf'"(?:{"|".join(sorted(CHANGING))}|age|LOGICAL_SAMPLE)"|"sample_options":(?!null)'
+)
+
+
+def _is_repeatable(text: str, plans: object) -> bool:
+    """Say whether the plan gives the same values every time (N4)."""
+    return _MAY_CHANGE.search(text) is None or not any(map(_changes, _walk(plans)))
+
+
+def _changes(node: Node) -> bool:
+    if node.get("type") == "LOGICAL_SAMPLE" or node.get("sample_options") is not None:
+        return True
+    name, path = node.get("qname"), None
+    if isinstance(name, dict):
+        path = name.get("path")
+    if not isinstance(path, list) or not path:
+        return False
+    # Of one date or time, an age is as of today.
+    return path[-1] in CHANGING or (path[-1] == "age" and len(node.get("children", ())) == 1)
 
 
 # --- types --------------------------------------------------------------------------------------
@@ -248,7 +303,7 @@ _STAGES = {
 }
 
 
-def _shape(plan: Node, pins: tuple[Pin, ...]) -> Shape:
+def _shape(plan: Node, pins: tuple[Pin, ...]) -> tuple[Shape, tuple[SortKey, ...]]:
     nodes = _in_order(plan)
     kinds = [node["type"] for node in nodes]
     table, columns = _scan(nodes[-1], pins)
@@ -257,6 +312,7 @@ def _shape(plan: Node, pins: tuple[Pin, ...]) -> Shape:
     aggregated = "LOGICAL_AGGREGATE_AND_GROUP_BY" in kinds
     seen: dict[str, Any] = {"having": False, "distinct": False, "order_by": False}
     below_aggregate = aggregated
+    order: list[tuple[int | None, str | None]] = []
     for node in reversed(nodes[:-1]):
         match node["type"]:
             case "LOGICAL_FILTER":
@@ -269,6 +325,7 @@ def _shape(plan: Node, pins: tuple[Pin, ...]) -> Shape:
                 groups, columns = _aggregation(node, columns)
                 below_aggregate = False
             case "LOGICAL_PROJECTION":
+                order = [(_place(key, node["expressions"]), name) for key, name in order]
                 columns = [_output(expression, columns) for expression in node["expressions"]]
             case "LOGICAL_DISTINCT":
                 _need(node["distinct_type"] == "DISTINCT", Reason.DISTINCT_ON)
@@ -277,10 +334,11 @@ def _shape(plan: Node, pins: tuple[Pin, ...]) -> Shape:
             case "LOGICAL_ORDER_BY":
                 _need(node["projections"] == [])
                 seen["order_by"] = True
+                order = [_sort_key(key["expression"], columns) for key in node["orders"]]
             case _:
                 seen["limit"] = _limit(node["limit_val"])
                 seen["offset"] = _limit(node["offset_val"])
-    return Shape(
+    shape = Shape(
         table=table,
         outputs=tuple(_derivation(column) for column in columns),
         filter=condition,
@@ -288,10 +346,27 @@ def _shape(plan: Node, pins: tuple[Pin, ...]) -> Shape:
         aggregated=aggregated,
         selection=Selection(**seen),
     )
+    return shape, tuple([SortKey(output=place, column=name) for place, name in order])
+
+
+def _sort_key(expression: Node, columns: list[_Column]) -> tuple[int | None, str | None]:
+    """Give the column below that a key of ORDER BY is, and its native name where it has one."""
+    column = _at(expression, columns)
+    if column is None:
+        return None, None
+    return expression["index"], column.name if isinstance(column, _Native) else None
+
+
+def _place(below: int | None, expressions: list[Node]) -> int | None:
+    """Give the first output of a projection that is a column below it; None for none."""
+    refs = [
+        each["index"] if each["expression_class"] == "BOUND_REF" else -1 for each in expressions
+    ]
+    return refs.index(below) if below in refs else None
 
 
 def _in_order(plan: Node) -> list[Node]:
-    """Give the nodes from the top to the scan, in the one order that is readable (N4)."""
+    """Give the nodes from the top to the scan, in the one order that is readable (N5)."""
     nodes, stage, node = [plan], 0, plan
     while True:
         kind = node["type"]

@@ -18,12 +18,14 @@ from pydantic import TypeAdapter
 from eligibility.evidence import (
     OBSERVATION_FORMAT,
     Cell,
+    CellBound,
     Engine,
     Observation,
     OutputColumn,
     canonical_bytes,
     written_cell,
 )
+from eligibility.unicode import CHARACTERS_VERSION
 from preview.capture import Captured
 
 if TYPE_CHECKING:
@@ -47,13 +49,20 @@ class Observer:
         self._pins = f"[{','.join([canonical_bytes(pin).decode() for pin in snapshot.pins])}]"
         self._engine: tuple[Engine | None, str] = (None, "")
 
-    def observation(self, statement: str, captured: Captured, engine: Engine) -> Observation:
+    def observation(
+        self,
+        statement: str,
+        captured: Captured,
+        engine: Engine,
+        bounds: tuple[CellBound, ...] = (),
+    ) -> Observation:
         """Make the observation of one execution that just ended.
 
         Args:
             statement: the text as it was written.
             captured: what its execution returned; every row as wide as `names` and `types`.
             engine: what executed it.
+            bounds: of its sums and averages of floats.
 
         Returns:
             The observation, with its digest.
@@ -71,8 +80,10 @@ class Observer:
         ]
         truncated = "null" if captured.truncated is None else _text(captured.truncated)
         # In the order of RFC 8785, by name, and without `digest`.
+        written_bounds = _written([bound.model_dump() for bound in bounds])
         written = (
-            f'{{"captured_at":{_text(captured_at)},"columns":{_written(columns)}'
+            f'{{"bounds":{written_bounds},"captured_at":{_text(captured_at)}'
+            f',"characters":{_text(CHARACTERS_VERSION)},"columns":{_written(columns)}'
             f',"engine":{self._engine_written(engine)},"format":{_text(OBSERVATION_FORMAT)}'
             f',"manifest_sha256":{_text(snapshot.manifest_sha256)},"pins":{self._pins}'
             f',"reading":{_written(captured.reading.model_dump(mode="json"))},"rows":{written_rows}'
@@ -92,6 +103,8 @@ class Observer:
             rows=rows,
             truncated=captured.truncated,
             captured_at=captured_at,
+            characters=CHARACTERS_VERSION,
+            bounds=bounds,
             digest=hashlib.sha256(written.encode()).hexdigest(),
         )
 

@@ -100,7 +100,7 @@ def pin(
     folder = Path(into)
     if not is_unicode(str(folder.absolute())) or {"\0", "?"} & set(str(folder.absolute())):
         raise TargetError("the path of the folder is no Unicode text, or holds a question mark")
-    existing = _existing(folder)
+    existing = _existing(folder, progress)
     with _private_folder(folder.parent) as private:
         made = _build(private, wanted, strict, max_bytes, progress or (lambda *_: None))
         existing = existing or _publish(private, folder)
@@ -145,11 +145,11 @@ def _table_path(key: Any) -> TablePath:
     return ("main", path[0]) if len(path) == 1 else (path[0], path[1])
 
 
-def _existing(folder: Path) -> Snapshot | None:
+def _existing(folder: Path, progress: Progress | None = None) -> Snapshot | None:
     if not os.path.lexists(folder):
         return None
     try:
-        return open_snapshot(folder)
+        return open_snapshot(folder, progress=progress)
     except PinMismatch:
         raise TargetError(f"{folder}: it is there, and is not an intact snapshot") from None
 
@@ -266,7 +266,7 @@ def _build(
         _sync(private / MANIFEST_NAME)
         _sync(private)
     try:
-        return open_snapshot(private)
+        return open_snapshot(private, progress=progress)
     except PinMismatch as error:
         raise TargetError(f"what was written does not read back: {error}") from None
 

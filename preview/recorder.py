@@ -11,7 +11,8 @@ Invariants
       ends, whatever the child is doing; a child whose nurse is gone ends itself.
   K4  What the child sends is data of a known form and size; nothing is unpickled or evaluated.
   K5  The file that answers is the file that was verified: device, inode, size and times are
-      compared before and after every statement, and when a child has opened it.
+      compared before and after every statement; and those of what a child has open, by its
+      descriptor, when it has opened it. Where the path led meanwhile makes no difference.
 """
 
 import os
@@ -34,6 +35,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
     ROWS_MAX,
+    CellBound,
     Engine,
     EngineReading,
     Observation,
@@ -42,7 +44,9 @@ from eligibility.evidence import (
 from eligibility.reasons import Reason
 from eligibility.shape import Model
 from eligibility.statement import refusal
+from preview.bounds import Measured, measure, question
 from preview.capture import Broken, Captured, Failed, Read, Refused, capture, read
+from preview.descriptors import Identity, files_open, identity_of
 from preview.errors import (
     PinMismatch,
     RecorderClosed,
@@ -67,8 +71,7 @@ START_S_MAX = 60.0
 STOP_S_MAX = 10.0
 FRAME_BYTES_MAX = 4 * 2**20
 
-Identity = tuple[int, ...]
-Outcome = TypeVar("Outcome", Read, Captured)
+Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
 
 class Recorder:
@@ -134,6 +137,10 @@ class Recorder:
     def capture(self, statement: str) -> Observation:
         """Execute a statement and record its first rows (contract 6).
 
+        Where the plan shows a sum of floats that may be stated, a statement of our own then asks
+        for its bound. It has the same time limit once more; one that ends without an answer leaves
+        those sums without a bound, and nothing else.
+
         Args:
             statement: SQL text, at most 16 KiB of UTF-8.
 
@@ -153,8 +160,10 @@ class Recorder:
         """
         if self._ledger is not None:
             self._ledger.check()
+        _check(statement)
         outcome, engine = self._ask(b"c", statement, Captured)
-        observation = self._observer.observation(statement, outcome, engine)
+        bounds = self._bounds(outcome)
+        observation = self._observer.observation(statement, outcome, engine, bounds)
         if self._ledger is not None:
             self._ledger.record(observation)
         return observation
@@ -171,6 +180,7 @@ class Recorder:
         Raises:
             PreviewError: as `capture` does.
         """
+        _check(statement)
         return self._ask(b"r", statement, Read)[0].reading
 
     def close(self) -> None:
@@ -190,11 +200,18 @@ class Recorder:
     ) -> None:
         self.close()
 
+    def _bounds(self, captured: Captured) -> tuple[CellBound, ...]:
+        """Ask how far the sums of floats may be off; nothing where there is no answer."""
+        asked = question(captured, self._snapshot.pins)
+        if asked is None:
+            return ()
+        try:
+            return asked.bounds(self._ask(b"b", asked.statement, Measured)[0])
+        except (StatementFailed, StatementTimedOut, StatementKilled, RecorderFailed):
+            return ()
+
     def _ask(self, verb: bytes, statement: str, wanted: type[Outcome]) -> tuple[Outcome, Engine]:
         """Send one statement and give its outcome, and the engine that gave it."""
-        reason = refusal(statement)
-        if reason is not None:
-            raise StatementRefused(reason)
         with self._lock:
             if self._closed:
                 raise RecorderClosed("the recorder was closed")
@@ -239,17 +256,20 @@ class Recorder:
         if self._engine is None:
             try:
                 answer = _checked(channel.receive(time.monotonic() + START_S_MAX))
+                if not isinstance(answer, Ready):
+                    if isinstance(answer, Unready) and answer.error_class == PinMismatch.__name__:
+                        raise _changed()
+                    raise RecorderFailed("the snapshot's database file could not be opened")
+                self._engine = Engine(
+                    name="duckdb", version=answer.version, settings=answer.settings
+                )
             except (EOFError, OSError):
                 raise RecorderFailed(self._nursery.last_words()) from None
             except BaseException:
+                # Also where somebody interrupts: a child is ready once, and says so once.
+                self._engine = None
                 self._nursery.close()
                 raise
-            if not isinstance(answer, Ready):
-                self._nursery.close()
-                if isinstance(answer, Unready) and answer.error_class == PinMismatch.__name__:
-                    raise _changed()
-                raise RecorderFailed("the snapshot's database file could not be opened")
-            self._engine = Engine(name="duckdb", version=answer.version, settings=answer.settings)
         return channel, self._engine
 
     def _replace_child(self) -> None:
@@ -269,6 +289,12 @@ class Recorder:
         self._lock = threading.Lock()
         self._engine = None
         self._nursery.after_fork()
+
+
+def _check(statement: str) -> None:
+    reason = refusal(statement)
+    if reason is not None:
+        raise StatementRefused(reason)
 
 
 _RECORDERS: "weakref.WeakSet[Recorder]" = weakref.WeakSet()
@@ -300,7 +326,7 @@ def _identity(database: str) -> Identity:
             raise _changed()
     except OSError:
         raise _changed() from None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return identity_of(found)
 
 
 # --- what crosses ------------------------------------------------------------------------------
@@ -331,7 +357,7 @@ class Unready(Model):
     error_class: str
 
 
-Answer = Ready | Unready | Refused | Failed | Broken | Read | Captured
+Answer = Ready | Unready | Refused | Failed | Broken | Read | Captured | Measured
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="kind")])
 
 
@@ -451,6 +477,7 @@ class _Nursery:
     def __init__(self, task: _Task) -> None:
         self.channel: _Channel | None = None
         self._task = task.model_dump_json().encode()
+        self._import_path = _import_path()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
@@ -472,6 +499,9 @@ class _Nursery:
                 return self.channel
             except OSError:
                 self.close()  # the nurse is gone: once more, with another
+            except BaseException:
+                self.close()  # somebody interrupts, and what was being started is half there
+                raise
         raise RecorderFailed("the recorder's process could not be started")
 
     def _asked_child(self) -> _Channel:
@@ -488,26 +518,32 @@ class _Nursery:
     def _start(self) -> None:
         from multiprocessing.spawn import get_executable  # an embedding host sets it there
 
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                [
-                    get_executable() or sys.executable,
-                    "-I",
-                    "-c",
-                    _BOOT,
-                    str(theirs.fileno()),
-                    *_import_path(),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # an interrupt at the terminal is the host's affair
-                cwd="/",
-                env={"MALLOC_ARENA_MAX": "2"} | _kept("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
-            )
-        _Channel(self._control).send(self._task)
+        control, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
+                    [
+                        get_executable() or sys.executable,
+                        "-I",
+                        "-c",
+                        _BOOT,
+                        str(theirs.fileno()),
+                        *self._import_path,
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # an interrupt at the terminal is the host's affair
+                    cwd="/",
+                    env={"MALLOC_ARENA_MAX": "2"} | _kept("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
+                )
+            _Channel(control).send(self._task)
+            # Only now: one that was not told its task would take what is sent next for it.
+            self._control = control
+        except BaseException:
+            control.close()  # whoever is at its other end by now ends
+            raise
 
     def last_words(self) -> str:
         """End the nurse, and say why there is no child."""
@@ -622,12 +658,14 @@ def _end_with(pipe: int) -> None:
 
 def _serve(task: _Task, channel: _Channel) -> None:
     try:
+        before = files_open()
         connection, settings = open_sealed(
             Path(task.database), memory_bytes=task.memory_bytes // 2, threads=task.threads
         )
-        if _identity(task.database) != task.identity:
+        opened = {files for place, files in files_open().items() if before.get(place) != files}
+        if opened != {task.identity} or _identity(task.database) != task.identity:
             raise _changed()
-    except (duckdb.Error, PinMismatch) as error:
+    except (duckdb.Error, PinMismatch, OSError) as error:
         channel.send(Unready(error_class=type(error).__name__).model_dump_json().encode())
         return
     ready = Ready(version=duckdb.__version__, settings=settings)
@@ -638,8 +676,13 @@ def _serve(task: _Task, channel: _Channel) -> None:
             frame = channel.receive()
         except EOFError:
             return
-        work: Callable[..., Answer] = capture if frame[:1] == b"c" else read
-        outcome = work(connection, frame[1:].decode(), task.pins, fresh)
+        verb, statement = frame[:1], frame[1:].decode()
+        outcome: Answer
+        if verb == b"b":
+            outcome = measure(connection, statement, fresh)
+        else:
+            work: Callable[..., Answer] = capture if verb == b"c" else read
+            outcome = work(connection, statement, task.pins, fresh)
         answer = outcome.model_dump_json().encode()
         if len(answer) > FRAME_BYTES_MAX - 4:
             answer = Refused(reason=Reason.ENGINE_REFUSED).model_dump_json().encode()

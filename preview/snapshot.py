@@ -5,7 +5,8 @@ Invariants
   P1  Opening verifies the manifest's form, the id, the file's size and SHA-256, and that the
       catalog is the manifest's, before anything else; any difference is `PinMismatch`.
       What this process opened, still holds, and sees unchanged was verified already: device,
-      inode, size, both times and the manifest's bytes are those of then.
+      inode, size, both times and the manifest's bytes are those of then. The file whose catalog
+      is read is the one that was hashed, by its descriptor, wherever its path leads meanwhile.
   P2  The catalog holds plain tables alone: nothing generated, no default, constraint or
       collation, and no view, macro, type, sequence, index or trigger.
 """
@@ -15,6 +16,7 @@ import os
 import re
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -33,6 +35,7 @@ from eligibility.evidence import (
 )
 from eligibility.manifest import DatabaseFile, Manifest, logical_id
 from preview.content_hash import ARROW_SETTINGS
+from preview.descriptors import files_open, path_of
 from preview.errors import PinMismatch, SourceError
 from preview.sources.files import fingerprint, identity_of
 from preview.sources.readable import literal, quoted, rows_of
@@ -61,7 +64,7 @@ class Snapshot:
     """A verified snapshot.
 
     Attributes:
-        folder: where it is.
+        folder: where it is; an absolute path, so that it stays there when the process moves.
         id: the same for the same rows (M1 of `eligibility.manifest`).
         manifest_sha256: of the manifest's bytes.
         manifest: all that is known of it.
@@ -78,6 +81,10 @@ class Snapshot:
     identity: tuple[int, ...]
     created: bool = False
 
+    def __post_init__(self) -> None:
+        """Make the path absolute."""
+        object.__setattr__(self, "folder", self.folder.absolute())
+
     @property
     def database(self) -> Path:
         """The database file."""
@@ -92,11 +99,17 @@ class Snapshot:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+def open_snapshot(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Snapshot:
     """Open a snapshot, and verify all of it (contract 4, P1).
 
     Args:
         path: its folder.
+        progress: called with what is being done, how many bytes of it are done, and how many there
+            are.
 
     Returns:
         The snapshot.
@@ -123,13 +136,16 @@ def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
         manifest = from_json(Manifest, data, bytes_max=MANIFEST_BYTES_MAX)
         if canonical_bytes(manifest) != data or logical_id(manifest.logical) != manifest.id:
             raise PinMismatch(f"{folder}: {MANIFEST_NAME} is not in its canonical form")
-        identity = _verified(folder, manifest.database)
+        with (folder / DATABASE_NAME).open("rb", buffering=0) as file:
+            identity = _verified(
+                folder, file.fileno(), manifest.database, progress or (lambda *_: None)
+            )
+            _check_catalog(folder, file.fileno(), manifest)
     except EvidenceError as error:
         raise PinMismatch(f"{folder}: {MANIFEST_NAME} is malformed at {error}") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it cannot be read"
         raise PinMismatch(f"{folder}: {why}") from None
-    _check_catalog(folder, manifest)
     manifest_sha256 = hashlib.sha256(data).hexdigest()
     tables = tuple(Table(path=pin.path, columns=pin.columns) for pin in manifest.logical.tables)
     opened = Snapshot(
@@ -149,36 +165,47 @@ def _held(folder: Path, manifest: bytes) -> Snapshot | None:
     """Give the snapshot that was opened before, is in use, and shows no change; else None."""
     key = identity_of((folder / DATABASE_NAME).stat()), hashlib.sha256(manifest).hexdigest()
     opened = _HELD.get(key)
-    if opened is None or opened.folder == folder:
+    if opened is None or opened.folder == folder.absolute():
         return opened
     _HELD[key] = again = replace(opened, folder=folder)
     return again
 
 
-def _verified(folder: Path, expected: DatabaseFile) -> tuple[int, ...]:
-    """Hash the database file, and give the identity of what was hashed."""
-    path = folder / DATABASE_NAME
-    if path.stat().st_size != expected.size:
+def _verified(
+    folder: Path,
+    opened: int,
+    expected: DatabaseFile,
+    progress: Callable[[str, int, int | None], None],
+) -> tuple[int, ...]:
+    """Hash the database file, and give the identity of what was hashed, which is what is open."""
+    status = os.fstat(opened)
+    if status.st_size != expected.size:
         raise PinMismatch(f"{folder}: {DATABASE_NAME} has another size than was pinned")
     try:
-        found = fingerprint(path, lambda *_: None)
+        found = fingerprint(
+            folder / DATABASE_NAME, lambda name, *far: progress(f"verifying {name}", *far)
+        )
     except SourceError as error:
         raise PinMismatch(f"{folder}: {error}") from None
+    if found.identity != identity_of(status):
+        raise PinMismatch(f"{folder}: {DATABASE_NAME} was exchanged while it was read")
     if (found.file.size, found.file.sha256) != (expected.size, expected.sha256):
         raise PinMismatch(f"{folder}: {DATABASE_NAME} has another content than was pinned")
     return found.identity
 
 
-def _check_catalog(folder: Path, manifest: Manifest) -> None:
+def _check_catalog(folder: Path, opened: int, manifest: Manifest) -> None:
     """See that the database file holds the manifest's tables as plain ones, and nothing else."""
+    identity = identity_of(os.fstat(opened))
     expected = {
         pin.path: [(column.name, column.type, column.members) for column in pin.columns]
         for pin in manifest.logical.tables
     }
-    path = literal(str((folder / DATABASE_NAME).absolute()))
+    path = literal(path_of(opened))
     try:
         with duckdb.connect(config=CONFIG) as connection:
             rows_of(connection, f"ATTACH {path} AS {CATALOG} (READ_ONLY, TYPE duckdb)")
+            held = [place for place, file in files_open().items() if file == identity]
             found = {
                 table: [
                     (name, *type_and_members(kind))
@@ -195,6 +222,8 @@ def _check_catalog(folder: Path, manifest: Manifest) -> None:
         raise PinMismatch(
             f"{folder}: {DATABASE_NAME} cannot be opened ({type(error).__name__})"
         ) from None
+    if held == [opened] or identity_of(os.fstat(opened)) != identity:
+        raise PinMismatch(f"{folder}: {DATABASE_NAME} was exchanged while it was read")
     if extras or expected != found:
         raise PinMismatch(f"{folder}: the catalog of {DATABASE_NAME} is not the manifest's")
 

@@ -14,6 +14,7 @@ from eligibility.evidence import (
     CELL_TEXT_BYTES_MAX,
     CLAIMS_MAX,
     Cell,
+    CellBound,
     Claim,
     Column,
     Engine,
@@ -140,8 +141,22 @@ def observe(statement: str, read: Shape | None, rows: Rows, **changes: Any) -> O
         ),
         "truncated": None,
         "captured_at": "2026-01-02T03:04:05.000000Z",
+        "bounds": bounds_of(read, rows),
     }
     return Observation.sealed(**(fields | changes))
+
+
+def bounds_of(read: Shape | None, rows: Rows) -> tuple[CellBound, ...]:
+    """Give every sum or average of a float column the bound of one value."""
+    made = read.outputs if read else ()
+    summed = [
+        place
+        for place, one in enumerate(made)
+        if one in (calc("SUM", "delay"), calc("AVG", "delay"))
+    ]
+    return tuple(
+        CellBound(row=row, column=place, bound="0") for row in range(len(rows)) for place in summed
+    )
 
 
 def resealed(observation: Observation, **changes: Any) -> Observation:

@@ -1,7 +1,6 @@
 """A fact's line: what it looks like, that it is clean, and that it reads back (contract 7)."""
 
 import itertools
-import unicodedata
 from collections.abc import Iterator
 
 import pytest
@@ -26,7 +25,7 @@ from eligibility.shape import (
     Value,
 )
 from eligibility.types import type_class
-from eligibility.unicode import DEFAULT_IGNORABLE, EXACT_TEXT_MAX, exact_text, is_shown
+from eligibility.unicode import EXACT_TEXT_MAX, exact_text, is_shown
 from eligibility.wording import (
     LINE_MAX,
     NOTE,
@@ -486,18 +485,6 @@ def test_every_one_character_edit_of_a_line_is_another_line_or_none() -> None:
 
 
 # --- characters ---------------------------------------------------------------------------------
-
-
-def test_shown_characters_are_the_listed_categories_less_the_default_ignorable() -> None:
-    ignorable = {code for first, last in DEFAULT_IGNORABLE for code in range(first, last + 1)}
-    assert len(ignorable) == 4174
-    shown = 0
-    for code in itertools.chain(range(0x3400), range(0xFB00, 0x20000), range(0xE0000, 0xE1000)):
-        category = unicodedata.category(chr(code))
-        listed = category[0] in "LMPS" or category == "Nd"
-        assert is_shown(chr(code)) is (listed and code not in ignorable)
-        shown += is_shown(chr(code))
-    assert shown > 10_000
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ Invariants
   M2  A mark carries only reasons that the verdicts carry.
 """
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +16,7 @@ from itertools import islice
 from eligibility.cli.layout import Layout, Span, Token, ends_value, lay_out, split, unaliased
 from eligibility.evidence import Verdict, Verdicts
 from eligibility.reasons import Reason, in_order
+from eligibility.unicode import is_word
 
 PROBES_MAX = 60
 
@@ -344,8 +344,7 @@ def _odd_characters(layout: Layout) -> Iterator[tuple[int, int]]:
 def _is_odd(character: str) -> bool:
     if character in "\t\n\r" or " " <= character <= "~":
         return False
-    category = unicodedata.category(character)
-    return category[0] not in "LM" and category != "Nd"
+    return not is_word(character)
 
 
 def _not_text(layout: Layout) -> Iterator[tuple[int, int]]:

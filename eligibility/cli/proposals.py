@@ -228,11 +228,15 @@ def _show_keys(case: Case) -> Iterator[Hint]:
         yield _edited(case, f"show the group {what}: {listed}", end, end, f", {listed}")
 
 
+_POSITION = re.compile(r"[0-9]{1,4}")
+
+
 def _group_by_column(case: Case) -> Iterator[Hint]:
     """Propose, for each key that is an expression, the column in it, there and where it is shown."""
     layout = case.layout
     for key in split(layout.body("GROUP"), ","):
-        number = int(key.tokens[0].text) if key.tokens[0].text.isdecimal() else 0
+        first = key.tokens[0].text
+        number = int(first) if _POSITION.fullmatch(first) else 0
         written = layout.written(key.tokens)
         shown = [
             item

@@ -8,12 +8,11 @@ Invariants
 """
 
 import re
-import unicodedata
 
+from eligibility import unicode
 from eligibility.unicode import is_shown
 
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 _PLAIN = re.compile(r"[ -~]*")
 _EDGES = re.compile(r"\A | \Z|(?<= ) ")
 
@@ -58,9 +57,7 @@ def isolated(text: str) -> str:
 
 def runs_back(text: str) -> bool:
     """Say whether a part of a text is written from right to left."""
-    return not text.isascii() and any(
-        unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text
-    )
+    return not text.isascii() and any(map(unicode.runs_back, text))
 
 
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")

@@ -14,22 +14,43 @@ def in_words(doubt: Doubt) -> str:
     Returns:
         One sentence, without a full stop.
     """
+    return said(doubt) + (f"; settle it by {doubt.option}" if doubt.option else "")
+
+
+def said(doubt: Doubt) -> str:
+    """Say what looks like more than it was read as.
+
+    Args:
+        doubt: as it stands in the manifest.
+
+    Returns:
+        One sentence, without a full stop, and without the option.
+    """
     where = f"column {doubt.column}: " if doubt.column is not None else ""
-    counted = f"{doubt.values:,} of {doubt.of:,} values"
-    lines = ", ".join(map(str, doubt.lines))
-    at = f" (see line {lines})" if len(doubt.lines) == 1 else f" (see lines {lines})"
-    at = at if doubt.lines else ""
+    all_of = "its only value looks" if doubt.of == 1 else f"all {doubt.of:,} values look"
+    counted = f"{doubt.values:,} of {doubt.of:,} values look"
+    like = f"{all_of if doubt.values == doubt.of else counted} like {doubt.type}"
     match doubt.code:
         case "mostly-typed":
-            said = f"it is text, though {counted} are {doubt.type}{at}"
+            return f"{where}it is text, though {like}{_but(doubt, 'not so')}"
         case "one-text-for-null":
-            said = f"it is text, though {counted} are {doubt.type}, and one text is the rest{at}"
+            return f"{where}it is text, though {like}{_but(doubt, 'all others are one text, as')}"
         case "other-format":
-            said = f"it is text, though {counted} are {doubt.type} in another format"
+            return f"{where}it is text, though {like} in another format"
         case "several-offsets":
-            said = f"it is text, since its {counted} have more than one offset from UTC{at}"
+            return f"{where}it is text, though {like}: more than one offset from UTC{_at(doubt)}"
         case "folder-names":
-            said = "the names of its folders look like columns"
+            return f"{where}the names of its folders look like columns"
         case _:
             assert_never(doubt.code)
-    return f"{where}{said}" + (f"; settle it by {doubt.option}" if doubt.option else "")
+
+
+def _but(doubt: Doubt, what: str) -> str:
+    return f" ({what}{_at(doubt)})" if doubt.lines else ""
+
+
+def _at(doubt: Doubt) -> str:
+    if not doubt.lines:
+        return ""
+    lines = ", ".join(f"{line:,}" for line in doubt.lines)
+    return f" in line {lines}" if len(doubt.lines) == 1 else f" in lines {lines}"

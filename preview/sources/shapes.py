@@ -99,7 +99,8 @@ class Looks:
         classes: what the values that look like more are; empty where all are.
         values: how many of them.
         type: that they look like.
-        option: (name of the option, its value without the column), to settle it.
+        options: (name of the option, its value without the column), to settle it.
+        others: what would settle it otherwise, where the values look like that as well.
     """
 
     code: Literal["mostly-typed", "other-format", "several-offsets"]
@@ -107,6 +108,7 @@ class Looks:
     values: int
     type: str
     options: tuple[tuple[str, str], ...]
+    others: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 @dataclass
@@ -326,9 +328,10 @@ class Finder:
         return "DOUBLE"
 
     def _doubt(self, present: Sequence[Class], whole: bool) -> Looks | None:
-        for one in self._formats or ():
-            if not whole and set(present) <= set(one.beside):
-                return Looks("other-format", (), self.seen, one.type, one.options)
+        if not whole and (fitting := self._fitting(present)):
+            (first, *others) = fitting
+            ways = tuple(one.options for one in others)
+            return Looks("other-format", (), self.seen, first.type, first.options, ways)
         numbers = [name for name in present if name in NUMBERS]
         families: list[list[Class]] = [numbers] if numbers else []
         families += [[name] for name in present if name not in NUMBERS]
@@ -345,6 +348,15 @@ class Finder:
             settled = kind if values == self.seen and kind == "DOUBLE" else "VARCHAR"
             return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
         return None
+
+    def _fitting(self, present: Sequence[Class]) -> list["Other"]:
+        """Give the other formats of all texts: 01/02 is in two, and so is 1,234."""
+        found: list[Other] = []
+        for one in self._formats or ():
+            more = any(set(other.options) <= set(one.options) for other in found)
+            if set(present) <= set(one.beside) and not more:
+                found.append(one)
+        return found
 
     def _looks(self, family: Sequence[Class]) -> str | None:
         if family[0] in NUMBERS:

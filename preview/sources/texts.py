@@ -388,7 +388,7 @@ class Texts:
 
     def _doubt(self, place: int, looks: Looks, column: Column) -> Doubt:
         code: str = looks.code
-        options = looks.options
+        ways = (looks.options, *looks.others)
         lines: tuple[int, ...] = ()
         if looks.classes and column.finder is not None and looks.values < column.seen:
             lines, alone = self._exceptions(place, looks, column.finder)
@@ -396,7 +396,7 @@ class Texts:
             if alone is not None and self._table.nulls_with is not None:
                 before = self._table.nulls_with(place, "")
                 if self._table.nulls_with(place, alone) - before == others:
-                    code, options = "one-text-for-null", (("--null", ""),)
+                    code, ways = "one-text-for-null", ((("--null", ""),),)
         return Doubt(
             code=code,  # type: ignore[arg-type]
             column=self._table.names[place],
@@ -404,7 +404,9 @@ class Texts:
             of=column.seen,
             type=looks.type,
             lines=lines,
-            option=" ".join(self._pasted(place, *option) for option in options),
+            option=" or ".join(
+                " ".join(self._pasted(place, *option) for option in options) for options in ways
+            ),
         )
 
     def _pasted(self, place: int, option: str, value: str) -> str:
