@@ -791,7 +791,10 @@ def test_every_hint_is_true():
         ("SELECT SUM(DISTINCT nothing) FROM flights GROUP BY upper(nothing)", None),
         ("SELECT a FROM flights JOIN airlines USING (carrier)", None),
         ("SELECT 1 FROM flights", None),
-        (f"SELECT upper(carrier) FROM flights GROUP BY {'1' * 5000}", "select the column itself: carrier"),
+        (
+            f"SELECT upper(carrier) FROM flights GROUP BY {'1' * 5000}",
+            "select the column itself: carrier",
+        ),
     ],
 )
 def test_what_a_hint_says(statement, said):

@@ -169,8 +169,8 @@ _MOMENT_BC = r"regexp_replace({}, '^(\S+) (.+) BC$', '\1 (BC) \2')"
 # The engine says `months`, and takes no plus sign.
 _SPAN = r"regexp_replace({}, '(year|mon|day)(th)?s?', '\1', 'g')"
 _TRIMMED = (
-    r"regexp_replace(CASE WHEN contains({0}, '.') THEN rtrim(rtrim({0}, '0'), '.') ELSE {0} END, "
-    r"'^(-?)0?\.', '\1.')"
+    r"coalesce(nullif(regexp_replace(CASE WHEN contains({0}, '.') "
+    r"THEN rtrim(rtrim({0}, '0'), '.') ELSE {0} END, '^(-?)0?\.', '\1.'), ''), '0')"
 )
 _TEXTS = {
     "date": _DAY_BC,
