@@ -17,10 +17,10 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format pages bench fuzz kill faults mutants lock clean
+.PHONY: help demo test check check-services format pages bench fuzz kill faults mutants lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
 	@$(BIN) examples/demo.py
@@ -36,6 +36,12 @@ check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
 	$(BIN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test
+
+check-services: $(INSTALLED) ## run the tests against real servers; where there is no PostgreSQL, Debian's is installed
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \
+	    echo "installing PostgreSQL"; apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -qq --no-install-recommends postgresql postgresql-client >/dev/null; }
+	@$(BIN) -m pytest --quiet tests/services
 
 format: $(INSTALLED) ## rewrite the code in the project's format
 	@$(BIN) -m ruff check --fix --quiet

@@ -2,22 +2,17 @@
 """A table of a PostgreSQL server (contract 9).
 
 Invariants
-  G1  All tables of a call that are on one server are read in one transaction, which sees one
-      snapshot, and was begun once all of them were locked against TRUNCATE and ALTER.
-  G2  A value is taken as the binary form that Arrow has for it, or as the server's own text; the
+  G1  A value is taken as the binary form that Arrow has for it, or as the server's own text; the
       engine's text of what was made of it must be that text again, or it is an error.
-  G3  A type that is not listed is refused by its name, unless its text is asked for.
-  G4  Rows come in the order of the primary key, else in that in which they lie in the table.
-  G5  No password is taken as an argument, and none is recorded or shown: who connects is for the
-      service file, the password file and the environment to say.
+  G2  A type that is not listed is refused by its name, unless its text is asked for.
+  G3  Rows come in the order of the primary key, else in that in which they lie in the table.
 """
 
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -25,7 +20,8 @@ import pyarrow as pa
 from eligibility.evidence import fold
 from eligibility.manifest import PostgresOrigin, TypedColumn, TypedDialect
 from preview.errors import SourceError
-from preview.sources.lake import extra, refused
+from preview.sources.lake import refused
+from preview.sources.postgres_server import Server, Table, connected, failed
 from preview.sources.readable import (
     ROWS,
     Readable,
@@ -67,29 +63,6 @@ _READ = {
 _DIGITS_MAX = 38
 _SHORT_DIGITS = 18
 
-# So that a text of a value is the same whoever asks, and rows are read in order, all of them.
-_SETTINGS = {
-    "search_path": "pg_catalog",
-    "client_encoding": "UTF8",
-    "standard_conforming_strings": "on",
-    "DateStyle": "ISO, YMD",
-    "IntervalStyle": "postgres",
-    "TimeZone": "UTC",
-    "extra_float_digits": "1",
-    "bytea_output": "hex",
-    "lc_monetary": "C",
-    "row_security": "off",
-    "synchronize_seqscans": "off",
-    "max_parallel_workers_per_gather": "0",
-}
-_CODES = {
-    "28000": "the server does not let this user in",
-    "28P01": "the server does not take the password",
-    "3D000": "the server has no such database",
-    "42501": "this user may not read the table, or not all of its rows",
-    "57014": "the server cancelled the query",
-}
-
 
 @contextmanager
 def readable(source: Source, reading: Reading) -> Iterator[Readable]:
@@ -99,7 +72,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         for one in reading.together
         if one.format == "postgresql" and one.service == source.service
     ]
-    server = reading.lasting.once(("postgresql", source.service), lambda: _server(source, same))
+    server = reading.lasting.once(("postgresql", source.service), lambda: connected(source, same))
     table = server.table(source)
     columns = _columns(source, server, table, reading)
     asked = ", ".join(column.asked for column in columns)
@@ -128,7 +101,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
                 said = "it holds a text that is not UTF-8; give the database an encoding"
                 faults.append(SourceError(f"{source.shown}: {said}"))
             except Exception as error:  # noqa: BLE001 - a driver's error can quote a value
-                faults.append(_error(source.shown, error))
+                faults.append(failed(source.shown, error))
 
         def fault(error: duckdb.Error) -> SourceError | None:
             place = re.search("source column ([0-9]+)", str(error))
@@ -152,153 +125,6 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
             yield Readable(f"SELECT {listed} FROM {ROWS}", told, fault)
         finally:
             reading.connection.unregister(ROWS)
-
-
-# --- the server -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A table: its quoted path and its number."""
-
-    path: str
-    oid: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """One transaction on one server (G1)."""
-
-    shown: str
-    connection: Any
-    version: str
-    snapshot: str
-    tables: dict[str, _Found]
-
-    def table(self, source: Source) -> _Found:
-        """Give a table that was locked when the transaction began."""
-        return self.tables[source.table or ""]
-
-    def ask(self, query: str) -> list[tuple[Any, ...]]:
-        """Give the rows of a short query."""
-        return _ask(self.shown, self.connection, query)
-
-    @contextmanager
-    def rows(self, query: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-        """Give the rows of a long one, in batches."""
-        with closing(self.connection.cursor()) as cursor:
-            try:
-                cursor.execute(query)
-                reader = cursor.fetch_record_batch()
-            except Exception as error:  # noqa: BLE001 - a driver's error can quote a value
-                raise _error(self.shown, error) from None
-            with closing(reader):
-                yield reader.schema, iter(reader)
-
-
-@contextmanager
-def _server(source: Source, tables: Sequence[str]) -> Iterator[_Server]:
-    """Connect, lock all tables, and begin to read."""
-    shown = source.shown
-    driver = extra(shown, "adbc_driver_postgresql.dbapi", "postgresql")
-    service = f"/?service={source.service}" if source.service else ""
-    try:
-        connection = driver.connect(f"postgresql://{service}", autocommit=True)
-    except Exception as error:  # noqa: BLE001 - whatever the driver says, it is said briefly
-        raise _no_connection(shown, error) from None
-    with closing(connection):
-        found = {}
-        for name in tables:
-            found[name] = _found(shown, connection, name)
-        _do(shown, connection, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        for name, value in _SETTINGS.items():
-            _do(shown, connection, f"SET LOCAL {name} = {literal(value)}")
-        for path in sorted(set(found.values())):
-            _do(shown, connection, f"LOCK TABLE {path} IN ACCESS SHARE MODE")
-        ((version, snapshot, isolation),) = _ask(
-            shown,
-            connection,
-            "SELECT current_setting('server_version'), pg_current_snapshot()::text, "
-            "current_setting('transaction_isolation')",
-        )
-        if isolation != "repeatable read":
-            raise refused(shown, "the server gives no snapshot", "ask who runs it")
-        numbered = {
-            name: _Found(
-                path, _ask(shown, connection, f"SELECT {literal(path)}::regclass::int8")[0][0]
-            )
-            for name, path in found.items()
-        }
-        yield _Server(shown, connection, version, snapshot, numbered)
-        _do(shown, connection, "ROLLBACK")
-
-
-def _found(shown: str, connection: Any, name: str) -> str:
-    """Give the quoted path of a table that can be read in a snapshot."""
-    wanted = name if "." in name else f"public.{name}"
-    relations = _ask(
-        shown,
-        connection,
-        "SELECT n.nspname::text, c.relname::text, c.relkind::text, EXISTS (WITH RECURSIVE tree AS ("
-        "SELECT c.oid UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN tree "
-        "ON i.inhparent = tree.oid) SELECT 1 FROM tree JOIN pg_catalog.pg_class part "
-        "ON part.oid = tree.oid WHERE part.relkind = 'f') "
-        "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-        f"WHERE n.nspname::text || '.' || c.relname::text = {literal(wanted)} "
-        "AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
-    )
-    if len(relations) != 1:
-        many = "no table" if not relations else "several tables"
-        raise refused(
-            shown,
-            f"it has {many} of the name {wanted}",
-            "write schema.table as the server lists it, in its letter case",
-        )
-    ((schema, table, kind, foreign),) = relations
-    if kind not in ("r", "p") or foreign:
-        what = {"v": "a view", "m": "a materialized view"}.get(kind, "a foreign table")
-        raise refused(
-            shown, f"{table} is {what}", "pin the tables, and prepare the rest by @FILE.sql"
-        )
-    return quoted(schema, table)
-
-
-def _ask(shown: str, connection: Any, query: str) -> list[tuple[Any, ...]]:
-    try:
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(query)
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
-    except Exception as error:  # noqa: BLE001 - a driver's error can quote a value
-        raise _error(shown, error) from None
-    return rows
-
-
-def _do(shown: str, connection: Any, statement: str) -> None:
-    try:
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(statement)
-    except Exception as error:  # noqa: BLE001 - as above
-        raise _error(shown, error) from None
-
-
-def _error(shown: str, error: Exception) -> SourceError:
-    code = str(getattr(error, "sqlstate", None) or "")
-    said = _CODES.get(
-        code, "the server could not be read" + (f" (SQLSTATE {code})" if code else "")
-    )
-    return refused(shown, said, "ask who runs the server, or try again")
-
-
-def _no_connection(shown: str, error: Exception) -> SourceError:
-    text = str(error)
-    if "service" in text and "not found" in text:
-        what = "the connection service file has no such section"
-        return refused(shown, what, "name the file by PGSERVICEFILE")
-    if "password" in text:
-        what = "the server wants a password, or another one"
-        return refused(shown, what, "put it into the password file (PGPASSFILE)")
-    what = "the server cannot be reached"
-    return refused(shown, what, "see whether psql with the same service connects")
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -325,7 +151,7 @@ class _Column:
     same: str = "{}"
 
     def made(self, place: int) -> str:
-        """Give the engine's SQL for the value of this column (G2)."""
+        """Give the engine's SQL for the value of this column (G1)."""
         given = quoted(str(place))
         if self.text is None:
             return given
@@ -343,8 +169,8 @@ _MOMENT_BC = r"regexp_replace({}, '^(\S+) (.+) BC$', '\1 (BC) \2')"
 # The engine says `months`, and takes no plus sign.
 _SPAN = r"regexp_replace({}, '(year|mon|day)(th)?s?', '\1', 'g')"
 _TRIMMED = (
-    r"regexp_replace(CASE WHEN contains({0}, '.') THEN rtrim(rtrim({0}, '0'), '.') ELSE {0} END, "
-    r"'^(-?)0?\.', '\1.')"
+    r"coalesce(nullif(regexp_replace(CASE WHEN contains({0}, '.') "
+    r"THEN rtrim(rtrim({0}, '0'), '.') ELSE {0} END, '^(-?)0?\.', '\1.'), ''), '0')"
 )
 _TEXTS = {
     "date": _DAY_BC,
@@ -354,9 +180,7 @@ _TEXTS = {
 }
 
 
-def _columns(
-    source: Source, server: _Server, table: _Found, reading: Reading
-) -> tuple[_Column, ...]:
+def _columns(source: Source, server: Server, table: Table, reading: Reading) -> tuple[_Column, ...]:
     attributes = server.ask(
         "SELECT attname::text, atttypid::int8, atttypmod::int8, "
         "format_type(atttypid, atttypmod), attgenerated::text FROM pg_attribute "
@@ -409,7 +233,7 @@ class _Base:
     modifier: int
 
 
-def _base(server: _Server, oid: int, modifier: int) -> _Base:
+def _base(server: Server, oid: int, modifier: int) -> _Base:
     while True:
         ((name, form, inner, inner_modifier, schema),) = server.ask(
             "SELECT typname::text, typtype::text, typbasetype::int8, typtypmod::int8, "
@@ -430,8 +254,8 @@ def _printed(quoted_name: str, base: _Base) -> str:
 
 def _column(
     source: Source,
-    server: _Server,
-    table: _Found,
+    server: Server,
+    table: Table,
     reading: Reading,
     name: str,
     shown_type: str,
@@ -471,9 +295,7 @@ def _column(
     )
 
 
-def _size(
-    server: _Server, table: _Found, quoted_name: str, modifier: int
-) -> tuple[int, int] | None:
+def _size(server: Server, table: Table, quoted_name: str, modifier: int) -> tuple[int, int] | None:
     """Give precision and scale that hold all numbers of a column; None where none do."""
     if modifier >= 0:
         precision, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
@@ -492,8 +314,8 @@ def _size(
     return (_SHORT_DIGITS if digits + scale <= _SHORT_DIGITS else _DIGITS_MAX), scale
 
 
-def _order(server: _Server, table: _Found) -> str:
-    """Give the order of the rows (G4)."""
+def _order(server: Server, table: Table) -> str:
+    """Give the order of the rows (G3)."""
     key = server.ask(
         "SELECT attname::text, attcollation <> 0 FROM pg_index, "
         "unnest(indkey::int2[]) WITH ORDINALITY AS part(number, place), pg_attribute "

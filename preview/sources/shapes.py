@@ -449,8 +449,11 @@ def rounded_doubles(numbers: pa.Array, *, single: bool = False) -> pa.Array:
         Those that are not equal.
     """
     short = 6 if single else DOUBLE_CHARACTERS
+    length = pc.binary_length(numbers)
+    # A point takes one character; without one there may be as many digits as there are characters.
+    pointed = pc.and_(pc.equal(length, short + 1), pc.match_substring(numbers, "."))
     easy = pc.and_(
-        pc.less_equal(pc.binary_length(numbers), short + 1),
+        pc.or_(pc.less_equal(length, short), pointed),
         pc.invert(pc.match_substring_regex(numbers, "[eEnN]")),
     )
     rest = numbers.filter(pc.invert(easy))
