@@ -369,8 +369,10 @@ def test_the_same_rows_from_elsewhere_are_one_content(server, tmp_path):
         ("SELECT 1", "no table of the name x.t"),
         ('CREATE TABLE x.t (a int, "A" int)', "have one name"),
         (
-            "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w; "
-            "CREATE TABLE x.t (a int); CREATE FOREIGN TABLE x.f () INHERITS (x.t) SERVER s",
+            (
+                "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w; "
+                "CREATE TABLE x.t (a int); CREATE FOREIGN TABLE x.f () INHERITS (x.t) SERVER s"
+            ),
             "a foreign table",
         ),
     ],
