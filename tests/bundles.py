@@ -129,7 +129,7 @@ def rehashed(entry: Tree) -> str:
 
 def hostile(bundle: bytes, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """Make files that must be blocked or fail, each with its kind; `CANARY` is planted in most."""
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     statement = payload_of(bundle)
     payload = rfc8785.dumps(statement)
     paths = list(_paths(statement, ()))

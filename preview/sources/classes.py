@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Kind = Literal["text", "number", "boolean", "nested"]
-Class = Literal["whole", "decimal", "numeral", "boolean", "date", "time", "timestamp", "zoned"]
+Class = Literal[
+    "whole", "decimal", "numeral", "boolean", "date", "time", "timestamp", "zoned", "zoned time"
+]
 NUMBERS: tuple[Class, ...] = ("whole", "decimal", "numeral")
 
 _YEAR = r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
@@ -62,6 +64,7 @@ OTHERS: dict[Class, str] = {
     "time": TIME,
     "timestamp": f"{DATE}[ T]{TIME}",
     "zoned": f"{DATE}[ T]{TIME}{OFFSET}",
+    "zoned time": f"{TIME}{OFFSET}",
 }
 
 

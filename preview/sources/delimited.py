@@ -176,6 +176,7 @@ def _table(
         batches=rows.batches,
         line_of=lambda record: line_of(structure, record),
         nulls_with=rows.nulls_with,
+        parts=len(structure.chunks),
     )
 
 

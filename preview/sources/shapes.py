@@ -85,7 +85,7 @@ class Finder:
     seen: int = 0
     counts: dict[Class, int] = field(default_factory=dict)
     _wide: bool = False
-    _too_wide: bool = False
+    _beyond: int = 0
     _digits: int = 0
     _scale: int = 0
     _fraction: int = 0
@@ -182,7 +182,7 @@ class Finder:
         self.counts[name] = self.counts.get(name, 0) + len(texts)
         if name in ("whole", "decimal"):
             self._measure(name, self.marks.normal(texts))
-        elif name in ("time", "timestamp", "zoned"):
+        elif name in ("time", "timestamp", "zoned", "zoned time"):
             self._measure_time(name, texts)
 
     def _measure(self, name: Class, numbers: pa.Array) -> None:
@@ -194,11 +194,11 @@ class Finder:
             if most == 1 and not pc.any(pc.not_equal(numbers, "0")).as_py():
                 most = 0
             self._digits = max(self._digits, most)
-            if most > BIGINT_DIGITS and not self._too_wide:
+            if most > BIGINT_DIGITS:
                 long = numbers.filter(pc.greater(digits, BIGINT_DIGITS))
                 for number in map(int, long.to_pylist()):
                     self._wide |= not -_BIGINT <= number < _BIGINT
-                    self._too_wide |= not -_HUGEINT <= number < _HUGEINT
+                    self._beyond += not _is_hugeint(number)
             return
         points = pc.find_substring(numbers, ".")
         self._scale = max(self._scale, pc.max(pc.subtract(lengths, points)).as_py() - 1)
@@ -208,7 +208,7 @@ class Finder:
         self._digits = max(self._digits, most)
 
     def _measure_time(self, name: Class, texts: pa.Array) -> None:
-        if name == "zoned":
+        if name in ("zoned", "zoned time"):
             ends = pc.extract_regex(texts, f"(?P<offset>{OFFSET})$").field(0)
             self._offsets |= {_minutes(end) for end in pc.unique(ends).to_pylist()}
             texts = pc.replace_substring_regex(texts, f"{OFFSET}$", "")
@@ -272,13 +272,17 @@ class Finder:
                 if self._fraction <= 6:
                     return "TIMESTAMP"
                 return "TIMESTAMP_NS" if self._nanoseconds_fit else None
+            case "zoned time":
+                return "TIME WITH TIME ZONE" if self._is_microseconds_of_one_offset() else None
             case _:
-                fits = self._fraction <= 6 and len(self._offsets) == 1
-                return "TIMESTAMP WITH TIME ZONE" if fits else None
+                return "TIMESTAMP WITH TIME ZONE" if self._is_microseconds_of_one_offset() else None
+
+    def _is_microseconds_of_one_offset(self) -> bool:
+        return self._fraction <= 6 and len(self._offsets) == 1
 
     def _number(self, present: Sequence[Class]) -> str | None:
         if list(present) == ["whole"]:
-            if self._too_wide:
+            if self._beyond:
                 return None
             return "HUGEINT" if self._wide else "BIGINT"
         if "numeral" not in present and self._digits + self._scale <= DECIMAL_DIGITS_MAX:
@@ -295,13 +299,18 @@ class Finder:
         families += [[name] for name in present if name not in NUMBERS]
         for family in families:
             values = sum(self.counts[name] for name in family)
-            if 2 * values < self.seen:
+            values -= self._beyond if family == ["whole"] else 0
+            if not values or 2 * values < self.seen:
                 continue
             kind = self._looks(family)
             if kind is None:
                 continue
-            if family == ["zoned"] and values == self.seen and len(self._offsets) > 1:
-                options = (("--type", "TIMESTAMPTZ"),)
+            if (
+                family[0] in ("zoned", "zoned time")
+                and values == self.seen
+                and len(self._offsets) > 1
+            ):
+                options = (("--type", "TIMESTAMPTZ" if family == ["zoned"] else "TIMETZ"),)
                 return Looks("several-offsets", (), values, kind, options)
             settled = kind if values == self.seen and kind == "DOUBLE" else "VARCHAR"
             return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
@@ -317,6 +326,8 @@ class Finder:
         return found
 
     def _looks(self, family: Sequence[Class]) -> str | None:
+        if family == ["whole"]:
+            return "HUGEINT" if self._wide else "BIGINT"
         if family[0] in NUMBERS:
             return self._number(family)
         names = {
@@ -325,6 +336,7 @@ class Finder:
             "time": "TIME",
             "timestamp": "TIMESTAMP",
             "zoned": "TIMESTAMP WITH TIME ZONE",
+            "zoned time": "TIME WITH TIME ZONE",
         }
         return names[family[0]]
 
@@ -333,6 +345,9 @@ class Finder:
         fits = matches(texts, "|".join(f"(?:{self.shapes[name]})" for name in classes))
         if set(classes) & {"date", "timestamp", "zoned"}:
             fits = pc.and_(fits, _are_days(texts, pc.fill_null(fits, fill_value=False)))
+        if tuple(classes) == ("whole",) and self._beyond:
+            shown = zip(fits.to_pylist(), self.marks.normal(texts).to_pylist(), strict=True)
+            fits = pa.array([fit and _is_hugeint(int(text)) for fit, text in shown], pa.bool_())
         return fits
 
     def takes(self, text: str | None, found: str) -> bool:
@@ -370,6 +385,10 @@ def _are_days(texts: pa.Array, fits: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         return pa.array(map(_is_day, days.to_pylist()), pa.bool_())
     return pa.repeat(True, len(texts))
+
+
+def _is_hugeint(number: int) -> bool:
+    return -_HUGEINT <= number < _HUGEINT
 
 
 def _is_day(text: str) -> bool:

@@ -48,6 +48,7 @@ class TextTable:
         batches: gives the columns at some positions, or all, named by their position; always in
             the same batches, in order.
         line_of: the physical line on which a record, counted from 0, begins.
+        parts: how many batches there are, as far as that is known.
         nulls_with: how many values of a column would be NULL if a text stood for it besides; None
             where no text can.
     """
@@ -58,6 +59,7 @@ class TextTable:
     batches: Callable[[Sequence[int] | None], Iterator[pa.RecordBatch]]
     line_of: Callable[[int], int]
     nulls_with: Callable[[int, str], int] | None = None
+    parts: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +299,8 @@ class Texts:
         self._rounded[place] += len(rounded_doubles(texts, single=single))
 
     def _ahead(self, places: Sequence[int] | None) -> Iterator[pa.RecordBatch]:
-        return ahead(self._table.batches(places), _AHEAD)
+        batches = self._table.batches(places)
+        return batches if self._table.parts <= 1 else ahead(batches, _AHEAD)
 
     def fault(self, error: duckdb.Error) -> SourceError | None:
         """Find the first text that is not exactly of its column's type (X2)."""
