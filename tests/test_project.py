@@ -118,7 +118,8 @@ def test_functions_fit_a_screen():
         for path in MODULES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno > FUNCTION_LINES_MAX
+        # The options of a verb are its signature, however many.
+        and (node.end_lineno or 0) - node.body[0].lineno > FUNCTION_LINES_MAX
     ]
     assert not long
 

@@ -192,7 +192,7 @@ class JsonTokens:
                 self._begin, self._at = match.start(1), match.end()
                 return match[1]
             space = SPACE.match(self._data, self._at)
-            assert space is not None, "spaces may be none"
+            assert space is not None  # spaces may be none
             self._at = self._begin = space.end()
             if match is None:
                 self._check_token()
@@ -209,7 +209,7 @@ class JsonTokens:
         left = len(data) - at
         if data[at : at + 1] == b'"':
             match = OPENED.match(data, at)
-            assert match is not None, "it begins with a quote"
+            assert match is not None  # it begins with a quote
             stop = match.end()
             if not self._final and stop + _AHEAD > len(data):
                 return
@@ -353,7 +353,7 @@ class JsonTokens:
         """See that nothing but spaces follows, whatever it is."""
         while True:
             space = SPACE.match(self._data, self._at)
-            assert space is not None, "spaces may be none"
+            assert space is not None  # spaces may be none
             self._at = self._begin = space.end()
             if self._at < len(self._data):
                 self._fail(

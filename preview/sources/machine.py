@@ -109,7 +109,7 @@ class Machine:
             self.records += 1
 
     def _whole(self) -> re.Pattern[bytes]:
-        assert self.width is not None, "there was a record"
+        assert self.width is not None  # there was a record
         rules = self._rules
         one = field_pattern(rules.mark, strict=rules.strict)
         first = b"(?:" + one + re.escape((rules.mark or "").encode()) + b"){%d}" % (self.width - 1)

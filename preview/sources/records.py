@@ -94,7 +94,7 @@ def records_of(data: bytes, mark: str | None) -> Iterator[tuple[int, int, tuple[
     fields: list[Field] = []
     while at < len(data) or fields:
         found = one.match(data, at)
-        assert found is not None, "the bytes were scanned before"
+        assert found is not None  # the bytes were scanned before
         fields.append(_field(found[0]))
         stop = stopping.match(data, found.end())
         if stop is None:

@@ -206,7 +206,7 @@ class Texts:
         if asked.type is not None:
             cast = given_cast(connection, self._shown, name, asked.type, asked.marks)
             return Column(cast, None, 0, None)
-        assert finder is not None, "it is asked for, or found"
+        assert finder is not None  # it is asked for, or found
         found = finder.found(lambda: self._is_inexact(place, asked.marks))
         return Column(found_cast(found.type, asked.marks), found.doubt, finder.seen, finder)
 

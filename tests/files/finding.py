@@ -379,8 +379,10 @@ def doubts(texts: Sequence[str], marks: Marks = values.PLAIN) -> Doubts:
         {"BOOLEAN"},
         {"DATE"},
         {"TIME", "TIME_NS"},
+        {values.TIMESTAMP, values.TIMESTAMP_NS},
+        {values.TIMESTAMPTZ},
+        {values.TIMETZ},
     )
-    groups += ({values.TIMESTAMP, values.TIMESTAMP_NS}, {values.TIMESTAMPTZ}, {values.TIMETZ})
     counts = [
         sum(any(kind.split("(")[0] in group for kind in kinds) for kinds in singles)
         for group in groups

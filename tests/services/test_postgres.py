@@ -26,7 +26,7 @@ def filled(server, kind: str, values: list[str], *before: str) -> list[str]:
         "; ".join([*before, f"CREATE TABLE x.t (id int PRIMARY KEY, v {kind})"])
         + f"; INSERT INTO x.t VALUES {rows}"
     )
-    return server.ask("SELECT v FROM x.t WHERE v IS DISTINCT FROM NULL ORDER BY id")
+    return list(server.ask("SELECT v FROM x.t WHERE v IS DISTINCT FROM NULL ORDER BY id"))
 
 
 def _quoted(value: str) -> str:
@@ -259,7 +259,7 @@ def test_all_tables_are_read_in_one_snapshot(server, tmp_path):
         "CREATE TABLE x.a (n int PRIMARY KEY); CREATE TABLE x.b (n int PRIMARY KEY); "
         "INSERT INTO x.a VALUES (1); INSERT INTO x.b VALUES (1)"
     )
-    written = []
+    written: list[str] = []
 
     def between(what, *_):
         # Tables are loaded in order of their names: b has not been asked for when a is.

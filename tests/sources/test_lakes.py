@@ -47,7 +47,7 @@ def catalog(tmp_path):
 
 
 def iceberg(table) -> str:
-    return "iceberg:" + table.metadata_location.removeprefix("file://")
+    return f"iceberg:{table.metadata_location.removeprefix('file://')}"
 
 
 # --- one content ------------------------------------------------------------------------------

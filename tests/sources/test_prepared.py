@@ -1,6 +1,7 @@
 """A prepared table: over tables of the same call, sealed, steady, recorded."""
 
 import hashlib
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,7 @@ def pinned(tmp_path, statement, folder="out", **more):
     (tmp_path / "wide.sql").write_bytes(
         statement if isinstance(statement, bytes) else statement.encode()
     )
-    sources = {
+    sources: dict[Any, Any] = {
         "orders": ORDERS,
         "customers": CUSTOMERS,
         ("s", "deep"): ORDERS,
