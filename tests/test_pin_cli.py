@@ -514,7 +514,13 @@ VERSIONS: list[tuple[Origin, str]] = [
         "version 1,234 of the Delta Lake table ab-1",
     ),
     (
-        IcebergOrigin(table_uuid="cd-2", snapshot_id="77", schema_id=0, manifest_list="x.avro"),
+        IcebergOrigin(
+            table_uuid="cd-2",
+            metadata_sha256="0" * 64,
+            snapshot_id="77",
+            schema_id=0,
+            manifest_list="x.avro",
+        ),
         "snapshot 77 of the Iceberg table cd-2",
     ),
     (SqliteOrigin(sqlite="3.45.1"), "read by SQLite 3.45.1"),
@@ -599,11 +605,13 @@ def test_columns_in_words():
     typed = TypedDialect(
         columns=(TypedColumn(name="t", source_type="float16", type="FLOAT"),),
         partitions=(plain, full),
+        texts=(plain.model_copy(update={"name": "c"}), full.model_copy(update={"name": "d"})),
     )
     assert dialects.column_notes(typed) == {
         "t": "from float16",
         "a": "from folder names",
         "b": f"from folder names; {notes}",
+        "d": notes,
     }
     assert dialects.column_notes(None) == {}
 

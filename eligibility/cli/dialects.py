@@ -182,6 +182,7 @@ def column_notes(dialect: "Dialect | None") -> dict[str, str]:
     if dialect.kind != "typed":
         return {column.name: said for column in dialect.columns if (said := _notes(column))}
     notes = {column.name: f"from {column.source_type}" for column in dialect.columns}
+    notes |= {column.name: said for column in dialect.texts if (said := _notes(column))}
     for column in dialect.partitions:
         notes[column.name] = "; ".join(filter(None, ("from folder names", _notes(column))))
     return notes

@@ -1,6 +1,5 @@
 """A real PostgreSQL server in a temporary folder, for the tests of this folder alone."""
 
-import glob
 import os
 import pwd
 import shutil
@@ -16,8 +15,8 @@ STARTING_TRIES = 600
 
 
 def program(name: str) -> str:
-    found = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"))
-    path = found[-1] if found else shutil.which(name)
+    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    path = str(found[-1]) if found else shutil.which(name)
     assert path, f"there is no {name}; make check-services installs it"
     return path
 

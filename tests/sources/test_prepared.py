@@ -1,13 +1,15 @@
 """A prepared table: over tables of the same call, sealed, steady, recorded."""
 
 import hashlib
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import preview
 from eligibility.manifest import Prepared
-from tests.pinned import refused, rows_of
+from tests.pinned import refused, rows_of, source_of
 
 ORDERS = pa.table({"id": [1, 2, 3], "customer": [1, 1, 2], "amount": [1.5, 2.5, 3.5]})
 CUSTOMERS = pa.table({"customer": [1, 2], "name": ["Ann", "Bo"]})
@@ -17,11 +19,13 @@ FROM orders o JOIN customers c USING (customer) ORDER BY o.id DESC;
 """
 
 
-def pinned(tmp_path, statement, folder="out", **more):
+def pinned(
+    tmp_path: Path, statement: str | bytes, folder: str = "out", **more: Any
+) -> preview.Snapshot:
     (tmp_path / "wide.sql").write_bytes(
         statement if isinstance(statement, bytes) else statement.encode()
     )
-    sources = {
+    sources: dict[Any, Any] = {
         "orders": ORDERS,
         "customers": CUSTOMERS,
         ("s", "deep"): ORDERS,
@@ -34,7 +38,7 @@ def pinned(tmp_path, statement, folder="out", **more):
 def test_its_rows_text_and_what_it_read_are_recorded(tmp_path):
     made = pinned(tmp_path, WIDE)
     assert rows_of(made, "FROM wide") == [(3, "Bo", 3.5), (2, "Ann", 2.5), (1, "Ann", 1.5)]
-    (source,) = [one for one in made.manifest.sources if one.path == ("main", "wide")]
+    source = source_of(made, "wide")
     pins = {pin.path: pin for pin in made.pins}
     assert source.format == "prepared"
     assert source.origin.statement == WIDE
@@ -95,8 +99,9 @@ REFUSED = {
 def test_what_is_not_one_steady_query_of_these_tables_is_refused(statement, tmp_path):
     outside = tmp_path / "outside.csv"
     outside.write_text("a\n1\n")
-    bare = isinstance(statement, bytes)
-    made = statement if bare else statement.replace("{}", str(outside))
+    made = statement
+    if isinstance(statement, str):
+        made = statement.replace("{}", str(outside))
     with pytest.raises(preview.SourceError, match=REFUSED[statement]) as caught:
         pinned(tmp_path, made)
     assert "Ann" not in str(caught.value)
