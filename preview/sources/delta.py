@@ -59,7 +59,7 @@ _REWRITE = "rewrite the table without them, and pin that version"
 def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     """Make it readable by SQL; see `preview.sources.kinds.readable`."""
     shown, folder = source.shown, source.folder
-    assert folder is not None, "`resolve` gives one"
+    assert folder is not None  # `resolve` gives one
     table = _opened(source)
     log = folder / "_delta_log" / f"{table.version():020}.json"
     if not log.is_file():

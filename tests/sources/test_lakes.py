@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -17,6 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.types import LongType
 
+from preview.sources.options import ReadOptions
 from tests.pinned import pin_one, refused, rows_of, source_of, types_of
 
 COUNT = 3_000
@@ -57,6 +59,9 @@ def iceberg(table: Any) -> str:
 
 def test_one_content_whatever_holds_it(typed, catalog, tmp_path):
     pa.parquet.write_table(typed, tmp_path / "t.parquet")
+    with duckdb.connect() as connection:
+        connection.register("typed", typed)
+        connection.execute(f"COPY (FROM typed) TO '{tmp_path / 't.csv'}'").fetchall()
     write_deltalake(tmp_path / "delta", typed)
     table = catalog.create_table("n.t", schema=typed.schema)
     table.append(typed)
@@ -69,6 +74,9 @@ def test_one_content_whatever_holds_it(typed, catalog, tmp_path):
             iceberg(table),
         )
     ]
+    # Without it, numbers that are all decimals would be found to be that.
+    asked = ReadOptions.of(types={"ratio": "DOUBLE"})
+    made.append(pin_one(tmp_path / "t.csv", tmp_path, options=asked))
     assert len({one.id for one in made}) == 1
     assert made[0].pins[0].rows == COUNT
 

@@ -9,7 +9,7 @@ import pytest
 
 import preview
 from eligibility.manifest import Prepared
-from tests.pinned import refused, rows_of, source_of
+from tests.pinned import csv, refused, rows_of, source_of
 
 ORDERS = pa.table({"id": [1, 2, 3], "customer": [1, 1, 2], "amount": [1.5, 2.5, 3.5]})
 CUSTOMERS = pa.table({"customer": [1, 2], "name": ["Ann", "Bo"]})
@@ -57,6 +57,15 @@ def test_it_is_the_same_again_and_is_a_table_like_any_other(tmp_path):
     with preview.Recorder(first) as recorder:
         observation = recorder.capture("SELECT SUM(total) AS x FROM wide")
     assert [cell.text for cell in observation.rows[0]] == ["7.5"]
+
+
+def test_schemas_named_as_the_engines_own_do_not_lead_elsewhere(tmp_path):
+    more: Any = {(schema, "t"): ORDERS for schema in ("memory", "snapshot", "system", "temp")}
+    made = preview.pin(
+        {**more, "orders": ORDERS, "wide": f"@{csv(tmp_path / 'w.sql', 'FROM orders LIMIT 1')}"},
+        into=tmp_path / "out",
+    )
+    assert rows_of(made, "FROM main.wide") == [(1, 1, 1.5)]
 
 
 def test_its_rows_keep_the_order_of_many(tmp_path):

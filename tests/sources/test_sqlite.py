@@ -172,6 +172,13 @@ def test_a_damaged_database_is_an_error(tmp_path):
     assert "damaged" in refused(source, tmp_path)
 
 
+def test_what_is_no_database_is_an_error(tmp_path):
+    (tmp_path / "x.sqlite").write_text("id,name\n1,Ann\n")
+    said = refused(f"{tmp_path / 'x.sqlite'}::t", tmp_path)
+    assert "no SQLite database" in said
+    assert "x.sqlite::table" in refused(tmp_path / "x.sqlite", tmp_path)
+
+
 def test_an_empty_table_is_all_text(tmp_path):
     snapshot = pin_one(made(tmp_path / "x.sqlite", "CREATE TABLE t (a INTEGER, b)"), tmp_path)
     assert types_of(snapshot) == {"a": "VARCHAR", "b": "VARCHAR"}
