@@ -1,5 +1,6 @@
 """`pin` at the command line: its options, what it says of how a source was read, and its progress."""
 
+import gzip
 import json
 import os
 import pty
@@ -246,6 +247,17 @@ def test_a_wrong_option_says_what_to_do(name):
     assert "\n" not in raised.value.message
 
 
+def test_a_column_that_is_not_there_is_told_with_those_that_are(call):
+    Path("a.csv").write_text(
+        ",".join(f"c{number}" for number in range(30)) + "\n" + "1," * 29 + "1\n"
+    )
+    for option in (["--type", "t.x=DATE"], ["--trim", "t.x"], ["--decimal", "t.x=,"]):
+        found = call("pin", "t=a.csv", "--header", "--into", "x", *option)
+        assert found.status == 2
+        assert f"no column x, yet {option[0]} names it; it has c0, c1, " in found.err
+        assert found.err.endswith("c19 and 10 more\n")
+
+
 def test_no_more_tables_are_named_than_can_be_read():
     tables = [(f"t{number:02}",) for number in range(30)]
     with pytest.raises(Trouble, match=r"t09 and 20 more$"):
@@ -263,8 +275,6 @@ def test_sizes():
 
 
 def test_max_bytes_and_strict_are_heeded(call):
-    import gzip
-
     Path("a.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * 2000))
     large = call("pin", "t=a.csv.gz", "--into", "x", "--max-bytes", "2K")
     assert large.status == 2
@@ -276,6 +286,32 @@ def test_max_bytes_and_strict_are_heeded(call):
     assert strict.status == 2
     assert "--type t.a=VARCHAR" in strict.err or "--null" in strict.err
     assert not Path("y").exists()
+
+
+def test_a_format_may_be_given_where_the_name_does_not_tell(call):
+    rows = pyarrow.table({"a": [1, 2]})
+    parquet.write_table(rows, "data.bin")
+    Path("data.txt").write_text("a,b\n1,2\n")
+    Path("tabs.txt.gz").write_bytes(gzip.compress(b"a,b\tc\n1,2\t3\n"))
+
+    unknown = call("pin", "t=data.txt", "--into", "x")
+    assert unknown.status == 2
+    assert "data.txt: its kind is not known from its name; say which it is, as in --format csv" in (
+        unknown.err
+    )
+    made = call(
+        *("pin", "t=data.txt", "u=tabs.txt.gz", "v=data.bin", "w=*.bin", "--into", "x", "--json"),
+        *("--format", "csv", "--format", "u=tsv", "--format", "v=parquet", "--format", "w=parquet"),
+    )
+    assert (made.status, made.err) == (0, "")
+    assert [source["format"] for source in made.json["sources"]] == ["csv", "csv"] + ["parquet"] * 2
+    assert [column["name"] for column in made.json["tables"][1]["columns"]] == ["a,b", "c"]
+    for wrong in (
+        ["t=*.bin"],
+        ["t=*.bin", "--format", "csv"],
+        ["t=tabs.txt.gz", "--format", "arrow"],
+    ):
+        assert call("pin", *wrong, "--into", "y").status == 2
 
 
 def test_a_source_may_hold_anything_behind_its_name():
@@ -516,10 +552,10 @@ VERSIONS: list[tuple[Origin, str]] = [
     (
         IcebergOrigin(
             table_uuid="cd-2",
-            metadata_sha256="0" * 64,
             snapshot_id="77",
             schema_id=0,
             manifest_list="x.avro",
+            metadata_sha256="0" * 64,
         ),
         "snapshot 77 of the Iceberg table cd-2",
     ),
@@ -605,13 +641,13 @@ def test_columns_in_words():
     typed = TypedDialect(
         columns=(TypedColumn(name="t", source_type="float16", type="FLOAT"),),
         partitions=(plain, full),
-        texts=(plain.model_copy(update={"name": "c"}), full.model_copy(update={"name": "d"})),
+        texts=(TextColumn(name="x", type="DATE", given=("type",)),),
     )
     assert dialects.column_notes(typed) == {
         "t": "from float16",
+        "x": "type given",
         "a": "from folder names",
         "b": f"from folder names; {notes}",
-        "d": notes,
     }
     assert dialects.column_notes(None) == {}
 

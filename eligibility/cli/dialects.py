@@ -180,12 +180,16 @@ def column_notes(dialect: "Dialect | None") -> dict[str, str]:
     if dialect is None:
         return {}
     if dialect.kind != "typed":
-        return {column.name: said for column in dialect.columns if (said := _notes(column))}
+        return _of_texts(dialect.columns)
     notes = {column.name: f"from {column.source_type}" for column in dialect.columns}
-    notes |= {column.name: said for column in dialect.texts if (said := _notes(column))}
+    notes |= _of_texts(dialect.texts)
     for column in dialect.partitions:
         notes[column.name] = "; ".join(filter(None, ("from folder names", _notes(column))))
     return notes
+
+
+def _of_texts(columns: "Sequence[TextColumn]") -> dict[str, str]:
+    return {column.name: said for column in columns if (said := _notes(column))}
 
 
 def _notes(column: "TextColumn") -> str:

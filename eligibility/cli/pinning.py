@@ -189,7 +189,7 @@ def pin(
         )
 
     def show(screen: "Screen") -> None:
-        screen.snapshot(snapshot, made=True)
+        screen.snapshot(snapshot, into=into)
 
     return Answer(DONE, snapshot_document(snapshot) | {"created": snapshot.created}, show)
 

@@ -332,13 +332,12 @@ class Screen:
 
     # --- snapshots ------------------------------------------------------------------------------
 
-    def snapshot(self, snapshot: "Snapshot", *, made: bool = False) -> None:
-        """Show a snapshot and its tables; after a pin, whether it was there already."""
-        if made:
+    def snapshot(self, snapshot: "Snapshot", *, into: str | None = None) -> None:
+        """Show a snapshot and its tables; after a pin into a folder, whether it was there already."""
+        if into is not None:
             same = "These rows are pinned there already; nothing was written."
             self.say("Pinned." if snapshot.created else same, "bold")
-            folder = visible(shlex.quote(str(snapshot.folder)))
-            self._all_shown_by = f"eligibility tables {folder} --all"
+            self._all_shown_by = f"eligibility tables {visible(shlex.quote(into))} --all"
         self.say(f"snapshot  {snapshot.id}")
         self.say(f"manifest  {snapshot.manifest_sha256}", "dim")
         for pin, source in zip(snapshot.pins, snapshot.manifest.sources, strict=True):

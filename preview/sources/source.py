@@ -128,28 +128,34 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
                 kind: Format = "sqlite" if _is_sqlite(file) else "duckdb"
                 return Source(kind, file.name, (file,), options, table=text[mark.end() :])
         if has_wildcard(text):
-            return Source("parquet", path.name, _matching(path), options)
+            return Source("parquet", path.name, _matching(path, options), options)
         raise SourceError(f"{path.name}: there is no such file")
-    file_format = _format(path)
+    file_format = _format(path, options)
     return Source(file_format, path.name, (path,), options)
 
 
-def _matching(pattern: Path) -> tuple[Path, ...]:
+def _matching(pattern: Path, options: ReadOptions) -> tuple[Path, ...]:
     found = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
     files = sorted(filter(Path.is_file, found), key=str)
     if not files:
         raise SourceError(f"{pattern.name}: no file has such a name")
-    if any(file.suffix.lower() != ".parquet" for file in files):
+    named = all(file.suffix.lower() == ".parquet" for file in files)
+    if options.format != "parquet" and not (named and options.format is None):
         raise SourceError(f"{pattern.name}: several files at once must all be .parquet")
     return tuple(files)
 
 
-def _format(path: Path) -> Format:
+def _format(path: Path, options: ReadOptions) -> Format:
     name, suffix = path.name, path.suffix.lower()
     if path.is_dir():
         raise SourceError(f"{name}: it is a folder; name its files, as in folder/*.parquet")
     if not path.is_file():  # opening a pipe would wait for its writer
         raise SourceError(f"{name}: it is not a regular file")
+    if options.format is not None:
+        given: Format = "csv" if options.format == "tsv" else options.format
+        if suffix in COMPRESSED and given not in ("csv", "json"):
+            raise SourceError(f"{name}: only CSV and JSON are read compressed")
+        return given
     if suffix in _DATABASES:
         raise SourceError(f"{name}: name the table in it, as in {name}::table")
     if suffix in COMPRESSED:
@@ -160,8 +166,10 @@ def _format(path: Path) -> Format:
             raise SourceError(f"{name}: only CSV and JSON are read compressed")
         return _FORMATS[inner]
     if suffix not in _FORMATS:
-        known = ", ".join((*_FORMATS, "file.duckdb::table"))
-        raise SourceError(f"{name}: its kind is not known from its name; known are {known}")
+        raise SourceError(
+            f"{name}: its kind is not known from its name; say which it is, as in --format csv (or "
+            "tsv, json, parquet, arrow)"
+        )
     return _FORMATS[suffix]
 
 

@@ -39,6 +39,7 @@ from preview.sources.shapes import (
 )
 
 DOUBT_LINES_MAX = 5
+NAMED_MAX = 20
 _AHEAD = 2
 _Item = TypeVar("_Item")
 
@@ -77,6 +78,11 @@ class Asked:
     given: tuple[str, ...] = ()
 
 
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - NAMED_MAX
+    return ", ".join(names[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """What one column came to: how its texts are cast, and what it looks like besides."""
@@ -110,7 +116,9 @@ def asked_of(
         found: dict[int | None, str] = {}
         for name, value in given:
             if name is not None and fold(name) not in places:
-                raise SourceError(f"{shown}: it has no column {name}, yet {option} names it")
+                raise SourceError(
+                    f"{shown}: it has no column {name}, yet {option} names it; it has {_few(names)}"
+                )
             found[None if name is None else places[fold(name)]] = value
         return found
 

@@ -1,11 +1,13 @@
 """Options of `pin` as the corpora write them, by the program's own reading of them."""
 
+from typing import Any
+
 from preview import ReadOptions
 
 
 def read_options(table: str, arguments: list[str]) -> ReadOptions:
     """Read options the plainest way; what the program makes of them is tested with it."""
-    given: dict = {"name": [], "null": [], "types": [], "date_format": [], "trim": []}
+    given: dict[str, Any] = {"name": [], "null": [], "types": [], "date_format": [], "trim": []}
     given |= {"decimal": [], "thousands": []}
     rest = iter(arguments)
     for option in rest:
@@ -28,6 +30,7 @@ def read_options(table: str, arguments: list[str]) -> ReadOptions:
                 given[key].append((int(column) if key == "name" else column, value))
             case _:
                 raise AssertionError(option)
-    return ReadOptions(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    )
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+    }
+    return ReadOptions(**values)

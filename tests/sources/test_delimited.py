@@ -1,25 +1,38 @@
 """Delimited text: borders of chunks, both machines, names and options, large fields."""
 
 import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import preview
+from eligibility.manifest import DelimitedDialect, TableSource
 from preview.sources import structure
-from preview.sources.records import line_of, lines_in, records_of
+from preview.sources.records import Chunk, Structure, line_of, lines_in, records_of
 from preview.sources.structure import Scan, detect, scan
 from tests.pinned import csv, pin_one, refused, rows_of, types_of
 
 
-def scanned(path, mark, *, comment=None, folder):
+def scanned(
+    path: Path, mark: str | None, *, comment: bytes | None = None, folder: Path
+) -> Structure:
     what = Scan(path.name, path, 0, 1, False, comment, folder / "aside", lambda *_: None)
     return detect(what) if mark == "?" else scan(what, mark)
 
 
-def bytes_of(found):
+def bytes_of(found: Structure) -> Iterator[tuple[Chunk, bytes]]:
     data = found.path.read_bytes()
     for chunk in found.chunks:
         yield chunk, data[chunk.offset : chunk.offset + chunk.size]
+
+
+def dialect_of(made: preview.Snapshot) -> DelimitedDialect:
+    (source,) = made.manifest.sources
+    assert isinstance(source, TableSource)
+    assert isinstance(source.dialect, DelimitedDialect)
+    return source.dialect
 
 
 PIECES = ["a", "", "b c", '"', '""', '"x,y"', '"p""q"', '"l\nm"', '"r\r\ns"', "#", "é", "\ufeff"]
@@ -37,7 +50,7 @@ def test_chunks_are_whole_records_wherever_they_are_cut(seed, tmp_path, monkeypa
     path = tmp_path / "t.csv"
     path.write_text(text, newline="")
     for mark, comment in ((",", None), (",", b"#"), ("?", None), (None, b"b"), (None, None)):
-        found = []
+        found: list[Any] = []
         for size in (8 * 2**20, 1, 2, 3, 7):
             monkeypatch.setattr(structure, "CHUNK_BYTES", size)
             try:
@@ -205,7 +218,7 @@ def test_what_a_double_is_only_nearest_to_is_counted(tmp_path):
     path = csv(tmp_path / "t.csv", "a,b\n0.1,0.1\n0.12345678901234567890,1\n1e300,16777217\n")
     kinds = {"a": "DOUBLE", "b": "FLOAT"}
     made = pin_one(path, tmp_path, options=preview.ReadOptions.of(types=kinds))
-    dialect = made.manifest.sources[0].dialect
+    dialect = dialect_of(made)
     assert [column.rounded for column in dialect.columns] == [1, 1]
     assert [column.given for column in dialect.columns] == [("type",), ("type",)]
 

@@ -1,8 +1,12 @@
 """Every case of corpora/files, through the program's own options."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import preview
+from eligibility.manifest import DelimitedDialect, TableSource
 from preview.sources.doubts import in_words
 from tests.file_corpus import cases
 from tests.pinned import rows_of
@@ -18,9 +22,9 @@ def test_there_are_cases():
     assert len(BAD) >= 19
 
 
-def pinned(folder, options):
+def pinned(folder: Path, options: Any) -> tuple[preview.Snapshot, dict[str, TableSource]]:
     """Pin all good cases at once, each a table: a snapshot a case would be slow."""
-    sources = {}
+    sources: dict[Any, Path] = {}
     for name, case in GOOD.items():
         path = folder / name / case.name
         path.parent.mkdir(exist_ok=True)
@@ -29,7 +33,8 @@ def pinned(folder, options):
     made = preview.pin(
         sources, into=folder / f"made-{len(list(folder.iterdir()))}", options=options
     )
-    return made, {source.path[1]: source for source in made.manifest.sources}
+    found = [one for one in made.manifest.sources if isinstance(one, TableSource)]
+    return made, {source.path[1]: source for source in found}
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +87,9 @@ def test_the_recorded_dialect_gives_the_same_tables(folder, made):
     assert again.id == snapshot.id
 
 
-def _asked_for(source):
+def _asked_for(source: TableSource) -> preview.ReadOptions:
     dialect = source.dialect
+    assert isinstance(dialect, DelimitedDialect)
     encoding = dialect.encoding if dialect.encoding not in ("utf-8", "utf-16-le") else None
     columns = dialect.columns
     return preview.ReadOptions(
