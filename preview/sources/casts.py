@@ -16,9 +16,9 @@ import duckdb
 
 from eligibility.types import base_name
 from preview.errors import SourceError
+from preview.sources.classes import NumberMarks
 from preview.sources.exact_text import form_of
 from preview.sources.readable import literal
-from preview.sources.shapes import NumberMarks
 
 _REFUSED = (
     "list",

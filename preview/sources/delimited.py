@@ -8,7 +8,6 @@ Invariants
       texts, of fields without quotes.
 """
 
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -19,10 +18,12 @@ from pyarrow import csv
 
 from eligibility.manifest import DelimitedDialect
 from preview.errors import SourceError
+from preview.sources.classes import Kind
 from preview.sources.encoding import Decoded, decoded
 from preview.sources.files import unpacked
+from preview.sources.names import name_error, named
 from preview.sources.options import NO_DELIMITER, ReadOptions
-from preview.sources.readable import Readable, Reading, Told, name_fault, name_form
+from preview.sources.readable import Readable, Reading, Told, name_fault
 from preview.sources.records import (
     Chunk,
     Field,
@@ -32,7 +33,6 @@ from preview.sources.records import (
     records_of,
     without_first,
 )
-from preview.sources.shapes import Kind
 from preview.sources.source import Source
 from preview.sources.structure import Scan, after_lines, detect, scan
 from preview.sources.texts import Asked, Texts, TextTable, asked_of
@@ -55,17 +55,21 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     header = options.header
     if header is None and not body.records:
         header = True
-    names, given_names = _names(source.shown, first, options, header=header is not False)
+    names, given_names = named(
+        source.shown,
+        [f"column{place}" if header is False else one.text for place, one in enumerate(first, 1)],
+        options,
+    )
     fault = name_fault(names)
     if fault is not None and header is not None:
-        raise _name_error(source, reading, names, fault)
+        raise name_error(source.shown, reading.table, names, fault)
     rows = structure if header is False else body
     asked = _asked(source, names, options, named=fault is None)
     made = Texts(source.shown, _table(names, rows, options.null, asked), asked, reading)
     if header is None:
         _check_header(source, made, first, options)
     if fault is not None:
-        raise _name_error(source, reading, names, fault)
+        raise name_error(source.shown, reading.table, names, fault)
     with made.query() as query:
 
         def told() -> Told:
@@ -119,28 +123,6 @@ def _delimiter(source: Source) -> str | None:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def _names(
-    shown: str, first: Sequence[Field], options: ReadOptions, *, header: bool
-) -> tuple[list[str], list[bool]]:
-    """Give the names of the columns, and whether each was given."""
-    names = [one.text if header else f"column{place}" for place, one in enumerate(first, 1)]
-    given = [False] * len(names)
-    if options.names:
-        if len(options.names) != len(names):
-            raise SourceError(
-                f"{shown}: --names gives {len(options.names):,} names, and a record has "
-                f"{len(names):,} fields"
-            )
-        names, given = list(options.names), [True] * len(names)
-    for place, name in options.name:
-        if not 1 <= place <= len(names):
-            raise SourceError(
-                f"{shown}: --name gives position {place:,}, and there are {len(names):,} columns"
-            )
-        names[place - 1], given[place - 1] = name, True
-    return names, given
-
-
 def _asked(
     source: Source, names: Sequence[str], options: ReadOptions, *, named: bool
 ) -> tuple[Asked, ...]:
@@ -154,25 +136,6 @@ def _asked(
             | {"date_format": (), "types": (), "trim": tuple(c for c in options.trim if c is None)}
         )
     return asked_of(source.shown, names, _kinds(len(names)), options)
-
-
-def _name_error(
-    source: Source, reading: Reading, names: Sequence[str], fault: tuple[int, int | None]
-) -> SourceError:
-    """Say which name cannot be kept, and give the option to paste (D2)."""
-    place, other = fault
-    if other is None:
-        said = f"the name of column {place} is empty or holds a NUL"
-    else:
-        said = f"columns {other} and {place} have one name, letter case aside"
-    taken = {name.lower() for name in names}
-    free = next(
-        name
-        for name in (f"column{place}", *(f"column{place}_{n}" for n in range(2, len(names) + 3)))
-        if name not in taken
-    )
-    option = shlex.quote(f"{reading.table}.{place}={name_form(free)}")
-    return SourceError(f"{source.shown}: {said}; name it, as in --name {option}")
 
 
 def _check_header(

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from preview.errors import SourceError
+from preview.sources.classes import Kind
 from preview.sources.files import reading as reading_file
 from preview.sources.json_parser import Run
-from preview.sources.shapes import Kind
 
 BATCH_ROWS = 10_000
 BATCH_BYTES = 16 * 1024 * 1024

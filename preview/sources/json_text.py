@@ -20,6 +20,7 @@ import duckdb
 from eligibility.evidence import fold
 from eligibility.manifest import JsonDialect, TextColumn
 from preview.errors import SourceError
+from preview.sources.classes import Kind
 from preview.sources.encoding import Decoded, decoded
 from preview.sources.files import reading as reading_file
 from preview.sources.files import unpacked, zip_member
@@ -30,7 +31,6 @@ from preview.sources.json_tokens import TooLarge
 from preview.sources.names import name_error, named
 from preview.sources.options import ReadOptions
 from preview.sources.readable import Readable, Reading, Told, name_fault, name_form
-from preview.sources.shapes import Kind
 from preview.sources.source import Source
 from preview.sources.texts import Texts, TextTable, asked_of
 

@@ -8,73 +8,31 @@ Invariants
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Kind = Literal["text", "number", "boolean", "nested"]
-Class = Literal["whole", "decimal", "numeral", "boolean", "date", "time", "timestamp", "zoned"]
-NUMBERS: tuple[Class, ...] = ("whole", "decimal", "numeral")
+from preview.sources.classes import (
+    NUMBERS,
+    OFFSET,
+    OTHERS,
+    PLAIN,
+    Class,
+    Kind,
+    NumberMarks,
+    matches,
+)
+from preview.sources.other_formats import OTHER_FORMATS, Other
+
 DECIMAL_DIGITS_MAX = 18
 BIGINT_DIGITS = 18  # so many always fit
 HUGEINT_DIGITS = 38  # so many always fit
-DOUBLE_CHARACTERS = 15  # a numeral of so many characters is the shortest of its double
 _HUGEINT = 2**127
 _BIGINT = 2**63
-
-_YEAR = r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
-DATE = rf"{_YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
-OFFSET = r"(?:Z|[+-](?:0[0-9]|1[0-5])(?::?[0-5][0-9])?)"
-
-
-@dataclass(frozen=True, slots=True)
-class NumberMarks:
-    """How numbers are written in a column, where that was given."""
-
-    decimal: str = "."
-    thousands: str | None = None
-    bare_exponent: bool = False  # JSON's numbers need no sign there
-
-    @property
-    def plain(self) -> bool:
-        """Whether a number needs nothing replaced."""
-        return self.decimal == "." and self.thousands is None
-
-    def shapes(self) -> dict[Class, str]:
-        """Give the pattern of each class of number; a text is of the first that fits."""
-        point = re.escape(self.decimal)
-        some = "[1-9][0-9]*"
-        if self.thousands is not None:
-            some = rf"(?:[1-9][0-9]{{0,2}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|{some})"
-        exponent = "[eE][+-]?[0-9]+" if self.bare_exponent else "[eE][+-][0-9]+"
-        return {
-            "whole": rf"0|-?{some}",
-            "decimal": rf"-?{some}{point}[0-9]+|0{point}[0-9]+|-0{point}[0-9]*[1-9][0-9]*",
-            "numeral": rf"-?(?:(?:0|{some})(?:{point}[0-9]*)?|{point}[0-9]+)(?:{exponent})?",
-        }
-
-    def normal(self, texts: pa.Array) -> pa.Array:
-        """Write numbers with a point and without groups."""
-        if self.thousands is not None:
-            texts = pc.replace_substring(texts, self.thousands, "")
-        return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
-
-
-PLAIN = NumberMarks()
-
-_OTHERS: dict[Class, str] = {
-    "boolean": "(?i:true|false)",
-    "date": DATE,
-    "time": TIME,
-    "timestamp": f"{DATE}[ T]{TIME}",
-    "zoned": f"{DATE}[ T]{TIME}{OFFSET}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +91,7 @@ class Finder:
     _fraction: int = 0
     _nanoseconds_fit: bool = True
     _offsets: set[int] = field(default_factory=set)
-    _formats: "list[Other] | None" = None
+    _formats: list[Other] | None = None
 
     @cached_property
     def shapes(self) -> dict[Class, str]:
@@ -143,11 +101,11 @@ class Finder:
             case "number":
                 return shapes
             case "boolean":
-                return {"boolean": _OTHERS["boolean"]}
+                return {"boolean": OTHERS["boolean"]}
             case "nested":
                 return {}
             case "text":
-                return shapes | _OTHERS
+                return shapes | OTHERS
 
     @cached_property
     def _any(self) -> str:
@@ -349,7 +307,7 @@ class Finder:
             return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
         return None
 
-    def _fitting(self, present: Sequence[Class]) -> list["Other"]:
+    def _fitting(self, present: Sequence[Class]) -> list[Other]:
         """Give the other formats of all texts: 01/02 is in two, and so is 1,234."""
         found: list[Other] = []
         for one in self._formats or ():
@@ -403,11 +361,6 @@ class Finder:
         return name in self.counts
 
 
-def matches(texts: pa.Array, pattern: str) -> pa.Array:
-    """Say which texts a pattern of RE2 takes whole."""
-    return pc.match_substring_regex(texts, f"^(?:{pattern})$")
-
-
 def _are_days(texts: pa.Array, fits: pa.Array) -> pa.Array:
     """Say which texts begin with a day that the calendar has, of those that look so."""
     days = pc.utf8_slice_codeunits(texts, 0, 10)
@@ -433,128 +386,3 @@ def _minutes(offset: str) -> int:
     digits = offset[1:].replace(":", "").ljust(4, "0")
     minutes = int(digits[:2]) * 60 + int(digits[2:])
     return -minutes if offset[0] == "-" else minutes
-
-
-# --- doubles --------------------------------------------------------------------------------------
-
-
-def rounded_doubles(numbers: pa.Array, *, single: bool = False) -> pa.Array:
-    """Give the numerals that are not numerically equal to the shortest one of their double.
-
-    Args:
-        numbers: numerals with a point and without groups, no NULL among them.
-        single: whether a FLOAT is meant.
-
-    Returns:
-        Those that are not equal.
-    """
-    short = 6 if single else DOUBLE_CHARACTERS
-    length = pc.binary_length(numbers)
-    # A point takes one character; without one there may be as many digits as there are characters.
-    pointed = pc.and_(pc.equal(length, short + 1), pc.match_substring(numbers, "."))
-    easy = pc.and_(
-        pc.or_(pc.less_equal(length, short), pointed),
-        pc.invert(pc.match_substring_regex(numbers, "[eEnN]")),
-    )
-    rest = numbers.filter(pc.invert(easy))
-    return rest.filter(
-        pa.array([not _is_shortest(text, single) for text in rest.to_pylist()], pa.bool_())
-    )
-
-
-def _is_shortest(text: str, single: bool) -> bool:
-    value = float(text)
-    if value != value or value in (float("inf"), float("-inf")):
-        return not any(character.isdigit() for character in text)
-    if single:
-        shortest = pc.cast(pa.scalar(text).cast(pa.float32()), pa.string()).as_py()
-        return not shortest.endswith("inf") and Decimal(shortest) == Decimal(text)
-    return Decimal(repr(value)) == Decimal(text)
-
-
-def printed_as(text: str) -> bool:
-    """Say whether a double printed with as many decimals as the text has is the text."""
-    if "e" in text or "E" in text or "." not in text:
-        return False
-    decimals = len(text) - text.index(".") - 1
-    return f"{float(text):.{decimals}f}" == text
-
-
-# --- what else texts look like --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Other:
-    """Another way to write values of a type.
-
-    Attributes:
-        pattern: of such a text, for RE2 and Python alike.
-        type: that it would be.
-        options: that would read it.
-        beside: the classes of values that it is found beside.
-    """
-
-    pattern: str
-    type: str
-    options: tuple[tuple[str, str], ...]
-    beside: tuple[Class, ...] = ()
-
-
-def _other_formats() -> Iterable[Other]:
-    whole = "-?(?:0|[1-9][0-9]*)"
-    grouped = "-?[1-9][0-9]{0,2}"
-    yield Other(
-        rf"{grouped}(?:,[0-9]{{3}})+(?:\.[0-9]+)?", "DECIMAL", (("--thousands", ","),), NUMBERS
-    )
-    yield Other(rf"{whole},[0-9]+", "DECIMAL", (("--decimal", ","),), ("whole",))
-    yield Other(
-        rf"{grouped}(?:\.[0-9]{{3}})+(?:,[0-9]+)?|{whole},[0-9]+",
-        "DECIMAL",
-        (("--decimal", ","), ("--thousands", ".")),
-        ("whole",),
-    )
-    number = NumberMarks().shapes()["numeral"]
-    yield Other(
-        rf"[ \t]+(?:{number})[ \t]*|(?:{number})[ \t]+", "DECIMAL", (("--trim", ""),), NUMBERS
-    )
-    bare = NumberMarks(bare_exponent=True).shapes()["numeral"]
-    yield Other(bare, "DOUBLE", (("--type", "DOUBLE"),), NUMBERS)
-    day, month = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"
-    short = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-    clock = {
-        "": "",
-        " %H:%M": " [0-2][0-9]:[0-5][0-9]",
-        " %H:%M:%S": " [0-2][0-9]:[0-5][0-9]:[0-5][0-9]",
-    }
-    for suffix, time in clock.items():
-        kind = "TIMESTAMP" if suffix else "DATE"
-        for mark in "/.-":
-            point = re.escape(mark)
-            yield Other(
-                f"{day}{point}{month}{point}[0-9]{{4}}{time}",
-                kind,
-                (("--date-format", f"%d{mark}%m{mark}%Y{suffix}"),),
-            )
-            yield Other(
-                f"{month}{point}{day}{point}[0-9]{{4}}{time}",
-                kind,
-                (("--date-format", f"%m{mark}%d{mark}%Y{suffix}"),),
-            )
-        yield Other(
-            f"[0-9]{{4}}/{month}/{day}{time}", kind, (("--date-format", f"%Y/%m/%d{suffix}"),)
-        )
-        for mark in "- ":
-            yield Other(
-                f"{day}{mark}{short}{mark}[0-9]{{4}}{time}",
-                kind,
-                (("--date-format", f"%d{mark}%b{mark}%Y{suffix}"),),
-            )
-    for between in " T":
-        yield Other(
-            f"{DATE}{between}[0-2][0-9]:[0-5][0-9]",
-            "TIMESTAMP",
-            (("--date-format", f"%Y-%m-%d{between}%H:%M"),),
-        )
-
-
-OTHER_FORMATS = tuple(_other_formats())

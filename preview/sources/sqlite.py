@@ -25,6 +25,7 @@ import pyarrow as pa
 from eligibility.evidence import fold
 from eligibility.manifest import SqliteOrigin, TypedColumn, TypedDialect
 from preview.errors import SourceError
+from preview.sources.classes import Kind
 from preview.sources.files import reading as reading_file
 from preview.sources.readable import (
     ROWS,
@@ -35,7 +36,6 @@ from preview.sources.readable import (
     name_form,
     quoted,
 )
-from preview.sources.shapes import Kind
 from preview.sources.source import Source
 from preview.sources.texts import Texts, TextTable, asked_of
 

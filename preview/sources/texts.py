@@ -25,18 +25,11 @@ from eligibility.evidence import fold
 from eligibility.manifest import Doubt, TextColumn
 from preview.errors import SourceError
 from preview.sources.casts import Cast, date_cast, found_cast, given_cast
+from preview.sources.classes import PLAIN, Kind, NumberMarks, matches
+from preview.sources.doubles import printed_as, rounded_doubles
 from preview.sources.options import Marks, ReadOptions
 from preview.sources.readable import ROWS, Reading, literal, name_form, quoted
-from preview.sources.shapes import (
-    PLAIN,
-    Finder,
-    Kind,
-    Looks,
-    NumberMarks,
-    matches,
-    printed_as,
-    rounded_doubles,
-)
+from preview.sources.shapes import Finder, Looks
 
 DOUBT_LINES_MAX = 5
 NAMED_MAX = 20
