@@ -172,6 +172,14 @@ def test_a_damaged_database_is_an_error(tmp_path):
     assert "damaged" in refused(source, tmp_path)
 
 
+def test_many_columns_are_each_of_their_kind(tmp_path):
+    columns = ", ".join(f"c{place}" for place in range(230))
+    row = [(place, place / 4, f"x{place}")[place % 3] for place in range(230)]
+    snapshot = pin_one(made(tmp_path / "x.db", f"CREATE TABLE t ({columns})", rows=[row]), tmp_path)
+    assert list(types_of(snapshot).values())[:3] == ["BIGINT", "DOUBLE", "VARCHAR"]
+    assert rows_of(snapshot, "FROM t") == [tuple(row)]
+
+
 def test_what_is_no_database_is_an_error(tmp_path):
     (tmp_path / "x.sqlite").write_text("id,name\n1,Ann\n")
     said = refused(f"{tmp_path / 'x.sqlite'}::t", tmp_path)
