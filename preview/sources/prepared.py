@@ -40,10 +40,10 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     connection, shown = reading.connection, source.shown
     statement = _text(source, reading)
     rows_of(connection, "SET enable_external_access = false")
-    rows_of(connection, f"USE {CATALOG}")
+    rows_of(connection, f"USE {CATALOG}.main")
     try:
         with connection.cursor() as cursor:
-            rows_of(cursor, f"USE {CATALOG}")
+            rows_of(cursor, f"USE {CATALOG}.main")
             rows_of(cursor, "SET TimeZone = 'UTC'")
             found = _planned(shown, cursor, statement)
             reads = _reads(shown, found, reading)
@@ -66,7 +66,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         )
     finally:
         rows_of(connection, "RESET threads")
-        rows_of(connection, "USE memory")
+        rows_of(connection, "USE memory.main")
 
 
 def _text(source: Source, reading: Reading) -> str:

@@ -32,7 +32,8 @@ _FORMATS: dict[str, Format] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-_DATABASES = (".duckdb", ".db", ".ddb", ".sqlite", ".sqlite3", ".db3")
+_SQLITE_NAMES = (".sqlite", ".sqlite3", ".db3")
+_DATABASES = (".duckdb", ".db", ".ddb", *_SQLITE_NAMES)
 _SQLITE = b"SQLite format 3\0"
 _NONE = ReadOptions()
 _WILD = re.compile(r"[*?\[]")
@@ -124,7 +125,7 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
                 # DuckDB looks for the log of such a file under another name.
                 if "?" in str(file):
                     raise SourceError(f"{file.name}: its path holds a question mark")
-                kind: Format = "sqlite" if _begins(file, _SQLITE) else "duckdb"
+                kind: Format = "sqlite" if _is_sqlite(file) else "duckdb"
                 return Source(kind, file.name, (file,), options, table=text[mark.end() :])
         if has_wildcard(text):
             return Source("parquet", path.name, _matching(path, options), options)
@@ -175,9 +176,9 @@ def _format(path: Path, options: ReadOptions) -> Format:
 # --- where tables already live --------------------------------------------------------------------
 
 
-def _begins(file: Path, mark: bytes) -> bool:
+def _is_sqlite(file: Path) -> bool:
     with reading(file.name), file.open("rb") as opened:
-        return opened.read(len(mark)) == mark
+        return opened.read(len(_SQLITE)) == _SQLITE or file.suffix.lower() in _SQLITE_NAMES
 
 
 def _versioned(kind: str, text: str) -> tuple[Path, int | None]:

@@ -40,6 +40,7 @@ from preview.sources.source import Source
 from preview.sources.texts import Texts, TextTable, asked_of
 
 _BATCH_ROWS = 8_192
+_COLUMNS_AT_ONCE = 100  # a row of a result has at most 2,000 columns
 _BLANKS = " \t"
 _KINDS = ("integer", "real", "text", "blob")
 _NATIVE: dict[str, tuple[str, pa.DataType]] = {
@@ -231,15 +232,19 @@ class _Table:
     def kinds(self, reading: Reading) -> list[tuple[str, ...]]:
         """Give the kinds of values that each column holds."""
         reading.progress(f"finding the types of {self.shown}", 0, None)
-        # Not all at once: a row of a result has at most 2,000 columns.
-        found = []
-        for name in self.names:
-            asked = ", ".join(f"max(typeof({quoted(name)}) = '{kind}')" for kind in _KINDS)
+        found: list[tuple[str, ...]] = []
+        for start in range(0, len(self.names), _COLUMNS_AT_ONCE):
+            names = self.names[start : start + _COLUMNS_AT_ONCE]
+            asked = ", ".join(
+                f"max(typeof({quoted(name)}) = '{kind}')" for name in names for kind in _KINDS
+            )
             with closing(_opened(self.copy)) as database:
                 ((*held,),) = database.execute(
                     f"SELECT {asked} FROM {quoted(self.name)} NOT INDEXED"
                 )
-            found.append(tuple(kind for kind, one in zip(_KINDS, held, strict=True) if one))
+            for place in range(0, len(held), len(_KINDS)):
+                here = zip(_KINDS, held[place : place + len(_KINDS)], strict=True)
+                found.append(tuple(kind for kind, one in here if one))
         return found
 
     def _columns(self, places: Sequence[int]) -> Iterator[list[Sequence[Any]]]:

@@ -1,6 +1,7 @@
 """A prepared table: over tables of the same call, sealed, steady, recorded."""
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 
 import preview
 from eligibility.manifest import Prepared
-from tests.pinned import refused, rows_of
+from tests.pinned import csv, refused, rows_of, source_of
 
 ORDERS = pa.table({"id": [1, 2, 3], "customer": [1, 1, 2], "amount": [1.5, 2.5, 3.5]})
 CUSTOMERS = pa.table({"customer": [1, 2], "name": ["Ann", "Bo"]})
@@ -18,7 +19,9 @@ FROM orders o JOIN customers c USING (customer) ORDER BY o.id DESC;
 """
 
 
-def pinned(tmp_path, statement, folder="out", **more):
+def pinned(
+    tmp_path: Path, statement: str | bytes, folder: str = "out", **more: Any
+) -> preview.Snapshot:
     (tmp_path / "wide.sql").write_bytes(
         statement if isinstance(statement, bytes) else statement.encode()
     )
@@ -35,7 +38,7 @@ def pinned(tmp_path, statement, folder="out", **more):
 def test_its_rows_text_and_what_it_read_are_recorded(tmp_path):
     made = pinned(tmp_path, WIDE)
     assert rows_of(made, "FROM wide") == [(3, "Bo", 3.5), (2, "Ann", 2.5), (1, "Ann", 1.5)]
-    (source,) = [one for one in made.manifest.sources if one.path == ("main", "wide")]
+    source = source_of(made, "wide")
     pins = {pin.path: pin for pin in made.pins}
     assert source.format == "prepared"
     assert source.origin.statement == WIDE
@@ -54,6 +57,15 @@ def test_it_is_the_same_again_and_is_a_table_like_any_other(tmp_path):
     with preview.Recorder(first) as recorder:
         observation = recorder.capture("SELECT SUM(total) AS x FROM wide")
     assert [cell.text for cell in observation.rows[0]] == ["7.5"]
+
+
+def test_schemas_named_as_the_engines_own_do_not_lead_elsewhere(tmp_path):
+    more: Any = {(schema, "t"): ORDERS for schema in ("memory", "snapshot", "system", "temp")}
+    made = preview.pin(
+        {**more, "orders": ORDERS, "wide": f"@{csv(tmp_path / 'w.sql', 'FROM orders LIMIT 1')}"},
+        into=tmp_path / "out",
+    )
+    assert rows_of(made, "FROM main.wide") == [(1, 1, 1.5)]
 
 
 def test_its_rows_keep_the_order_of_many(tmp_path):
@@ -96,8 +108,9 @@ REFUSED = {
 def test_what_is_not_one_steady_query_of_these_tables_is_refused(statement, tmp_path):
     outside = tmp_path / "outside.csv"
     outside.write_text("a\n1\n")
-    bare = isinstance(statement, bytes)
-    made = statement if bare else statement.replace("{}", str(outside))
+    made = statement
+    if isinstance(statement, str):
+        made = statement.replace("{}", str(outside))
     with pytest.raises(preview.SourceError, match=REFUSED[statement]) as caught:
         pinned(tmp_path, made)
     assert "Ann" not in str(caught.value)

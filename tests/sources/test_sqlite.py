@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from preview.sources.options import ReadOptions
-from tests.pinned import pin_one, refused, rows_of, types_of
+from tests.pinned import pin_one, refused, rows_of, source_of, types_of
 
 
 def made(path: Path, *statements: str, rows=(), encoding="UTF-8") -> str:
@@ -54,7 +54,7 @@ def test_every_kind_of_value_is_what_another_reader_reads(encoding, tmp_path):
     assert [row[:4] + row[5:8] for row in written] == [row[:4] + row[5:8] for row in read]
     assert [row[0] for row in text] == [row[4] for row in read]
     assert [row[1] for row in text] == ["1.00", "2.50", "-3.00", None]
-    (recorded,) = snapshot.manifest.sources
+    recorded = source_of(snapshot)
     assert (recorded.format, recorded.table) == ("sqlite", "t")
     assert recorded.origin.sqlite == sqlite3.sqlite_version
     assert [(one.name, one.source_type) for one in recorded.dialect.columns] == [
@@ -100,7 +100,7 @@ def test_a_type_that_is_asked_for_is_exact(values, type_, texts, rounded, tmp_pa
     snapshot = pin_one(source, tmp_path, options=ReadOptions.of(types={"v": type_}))
     assert types_of(snapshot) == {"v": type_}
     assert rows_of(snapshot, "SELECT CAST(v AS VARCHAR) FROM t") == [(text,) for text in texts]
-    (column,) = snapshot.manifest.sources[0].dialect.texts
+    (column,) = source_of(snapshot).dialect.texts
     assert column.given == ("type",)
     assert column.rounded == rounded
 
@@ -170,6 +170,21 @@ def test_a_damaged_database_is_an_error(tmp_path):
     data = file.read_bytes()
     file.write_bytes(data[:4096] + b"\x07" * 4096 + data[8192:])
     assert "damaged" in refused(source, tmp_path)
+
+
+def test_many_columns_are_each_of_their_kind(tmp_path):
+    columns = ", ".join(f"c{place}" for place in range(230))
+    row = [(place, place / 4, f"x{place}")[place % 3] for place in range(230)]
+    snapshot = pin_one(made(tmp_path / "x.db", f"CREATE TABLE t ({columns})", rows=[row]), tmp_path)
+    assert list(types_of(snapshot).values())[:3] == ["BIGINT", "DOUBLE", "VARCHAR"]
+    assert rows_of(snapshot, "FROM t") == [tuple(row)]
+
+
+def test_what_is_no_database_is_an_error(tmp_path):
+    (tmp_path / "x.sqlite").write_text("id,name\n1,Ann\n")
+    said = refused(f"{tmp_path / 'x.sqlite'}::t", tmp_path)
+    assert "no SQLite database" in said
+    assert "x.sqlite::table" in refused(tmp_path / "x.sqlite", tmp_path)
 
 
 def test_an_empty_table_is_all_text(tmp_path):
