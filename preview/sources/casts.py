@@ -114,7 +114,7 @@ def found_cast(kind: str, marks: NumberMarks) -> Cast:
     """Give the cast of texts that were all seen to be values of a type that was found."""
     if kind == "VARCHAR":
         return Cast(kind, None, "{0}")
-    return Cast(kind, None, f"CAST({_normal(kind, marks)} AS {kind})")
+    return Cast(kind, None, f"CAST({normal(kind, marks)} AS {kind})")
 
 
 def given_cast(
@@ -154,15 +154,15 @@ def given_cast(
     if name == "VARCHAR":
         return Cast(name, None, "{0}")
     form = form_of(base_name(name), marks)
-    value = f"CAST({_normal(name, marks)} AS {name})"
+    value = f"CAST({normal(name, marks)} AS {name})"
     if name not in ("FLOAT", "DOUBLE"):
         return Cast(name, form, value)
     # A number beyond the largest is not near to infinity.
     return Cast(name, form, value, f"isinf({value}) AND NOT contains(lower({{0}}), 'inf')")
 
 
-def _normal(kind: str, marks: NumberMarks) -> str:
-    """Give SQL that writes a number with a point and without groups."""
+def normal(kind: str, marks: NumberMarks) -> str:
+    """Give SQL that writes a number with a point and without groups, with `{0}` for the text."""
     text = "{0}"
     if not (kind.startswith("DECIMAL") or kind.endswith("INT") or kind in _NUMBERS):
         return text

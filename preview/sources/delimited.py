@@ -135,7 +135,7 @@ def _asked(
             }
             | {"date_format": (), "types": (), "trim": tuple(c for c in options.trim if c is None)}
         )
-    return asked_of(source.shown, names, _kinds(len(names)), options)
+    return asked_of(source.shown, names, _kinds(len(names)), options, listed=options.header is True)
 
 
 def _check_header(

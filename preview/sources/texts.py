@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from queue import Queue
 from threading import Event, Thread
 from typing import TypeVar
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 from eligibility.evidence import fold
 from eligibility.manifest import Doubt, TextColumn
 from preview.errors import SourceError
-from preview.sources.casts import Cast, date_cast, found_cast, given_cast
+from preview.sources.casts import Cast, date_cast, found_cast, given_cast, normal
 from preview.sources.classes import PLAIN, Kind, NumberMarks, matches
 from preview.sources.doubles import printed_as, rounded_doubles
 from preview.sources.options import Marks, ReadOptions
@@ -34,6 +35,7 @@ from preview.sources.shapes import Finder, Looks
 DOUBT_LINES_MAX = 5
 NAMED_MAX = 20
 _AHEAD = 2
+_FETCHED = 1_000
 _Item = TypeVar("_Item")
 
 
@@ -89,7 +91,12 @@ class Column:
 
 
 def asked_of(
-    shown: str, names: Sequence[str], kinds: Sequence[Kind], options: ReadOptions
+    shown: str,
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    options: ReadOptions,
+    *,
+    listed: bool = True,
 ) -> tuple[Asked, ...]:
     """Bring the options that are by column to the columns.
 
@@ -98,6 +105,7 @@ def asked_of(
         names: of the columns.
         kinds: what their values are.
         options: of the table.
+        listed: whether an error may list the names; some may be cells that are taken for names.
 
     Returns:
         What is asked for, by position.
@@ -111,9 +119,8 @@ def asked_of(
         found: dict[int | None, str] = {}
         for name, value in given:
             if name is not None and fold(name) not in places:
-                raise SourceError(
-                    f"{shown}: it has no column {name}, yet {option} names it; it has {_few(names)}"
-                )
+                known = f"; it has {_few(names)}" if listed else ""
+                raise SourceError(f"{shown}: it has no column {name}, yet {option} names it{known}")
             found[None if name is None else places[fold(name)]] = value
         return found
 
@@ -222,16 +229,16 @@ class Texts:
 
     def _share_doubles(self, place: int, marks: NumberMarks) -> bool:
         """Say whether two different numerals are one double."""
+        numeral = normal("DOUBLE", marks).format('"0"')
         with self._registered([place]) as connection:
-            numeral = found_cast("DOUBLE", marks).value.format('"0"').removesuffix(" AS DOUBLE)")
-            numeral = numeral.removeprefix("CAST(")
-            # What differs in its last zeros only is the same number.
-            same = f"CASE WHEN contains({numeral}, '.') THEN rtrim(rtrim({numeral}, '0'), '.') ELSE {numeral} END"
-            shared = connection.execute(
-                f"SELECT 1 FROM (SELECT CAST({numeral} AS DOUBLE) AS value, {same} AS same FROM {ROWS}) "
-                "WHERE value IS NOT NULL GROUP BY value HAVING min(same) <> max(same) LIMIT 1"
-            ).fetchall()
-        return bool(shared)
+            connection.execute(
+                f'SELECT list(DISTINCT {numeral}) FROM {ROWS} WHERE "0" IS NOT NULL '
+                f"GROUP BY CAST({numeral} AS DOUBLE) HAVING min({numeral}) <> max({numeral})"
+            )
+            while rows := connection.fetchmany(_FETCHED):
+                if any(len(set(map(Decimal, texts))) > 1 for (texts,) in rows):
+                    return True
+        return False
 
     @contextmanager
     def _registered(self, places: Sequence[int]) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -283,6 +283,8 @@ def shown(name: str, kind: str) -> str:
 
 def told(kind: str, value: Any) -> Held:
     """Make what such a query gave comparable."""
+    if kind.startswith("DECIMAL") and str(value).startswith((".", "-.")):
+        return str(value).replace(".", "0.", 1)  # the engine leaves out a nought
     return value.hex() if isinstance(value, float) else value
 
 
