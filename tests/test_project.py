@@ -58,7 +58,7 @@ def _ignored(name: str, ignored: set[str]) -> bool:
 
 FILES = project_files()
 # What earlier versions kept is no text, and stays as they wrote it.
-TEXTS = [path for path in FILES if "data" not in path.relative_to(ROOT).parts]
+TEXTS = [path for path in FILES if not {"data", "formats"} & set(path.relative_to(ROOT).parts)]
 MODULES = [
     path for path in FILES if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in PACKAGES
 ]
