@@ -37,10 +37,10 @@ FLIPPED: dict[Operator, Operator] = {
 }
 
 
-Value = TypeVar("Value")
+Computed = TypeVar("Computed")
 
 
-def cached_property(method: Callable[[Any], Value]) -> "functools.cached_property[Value]":
+def cached_property(method: Callable[[Any], Computed]) -> "functools.cached_property[Computed]":
     """Compute an attribute once, without a lock, so that no fork finds it locked.
 
     Python 3.11 computes under one lock for all instances. Where another thread holds it while the
