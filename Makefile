@@ -17,7 +17,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-services format pages bench fuzz kill faults mutants lock clean
+.PHONY: help demo test check check-services format pages bench fuzz files kill forks beside faults mutants lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -56,8 +56,17 @@ bench: $(INSTALLED) ## measure what it costs, and write docs/benchmarks.md; QUIC
 fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
 	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
 
+files: $(INSTALLED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
+	@$(BIN) -m tests.files.campaign --count $(or $(COUNT),100000)
+
 kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)
+
+forks: $(INSTALLED) ## fork processes that append to a ledger, 1,000 rounds; ROUNDS=n: so many
+	@$(BIN) -m benchmarks.forks $(ROUNDS)
+
+beside: $(INSTALLED) ## verify a ledger 500 times while eight processes append to it; RUNS=n: so often
+	@$(BIN) -m benchmarks.beside $(RUNS)
 
 faults: $(INSTALLED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
 	@$(BIN) -m tests.faults $(KILLS)

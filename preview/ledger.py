@@ -54,6 +54,7 @@ from preview.errors import (
     LedgerFull,
     LedgerMissing,
 )
+from preview.forks import no_fork
 from preview.ledger_connection import LedgerConnection
 from preview.ledger_file import check_form, keep_key, make
 from preview.signing import SigningKey
@@ -110,7 +111,8 @@ class Ledger:
             self._path, readonly=readonly, busy_s=busy_s, prepare=self._prepare
         )
         with self._connection.using():
-            pass
+            # Here, since it imports: the child of a fork that comes meanwhile waits for ever.
+            _programs("sqlglot")
 
     # --- opening --------------------------------------------------------------------------------
 
@@ -215,7 +217,8 @@ class Ledger:
             LedgerMissing: no such observation is stored.
             LedgerError: it could not be read or appended; then nothing is released.
         """
-        from eligibility.release import given, release
+        with no_fork():  # in the child, a module that another thread was importing never is
+            from eligibility.release import given, release
 
         self.check()
         entry, stored = self.stored(digest)
@@ -422,7 +425,8 @@ class Ledger:
             LedgerMissing: the entry is of a snapshot, or what it rests on is not there.
             LedgerBroken: something is not what was appended.
         """
-        from eligibility.bundle import Observed, Pinned, Released, bundled
+        with no_fork():
+            from eligibility.bundle import Observed, Pinned, Released, bundled
 
         if entry.kind == "snapshot":
             raise LedgerMissing("a snapshot alone is no evidence of an observation")

@@ -12,6 +12,7 @@ Invariants
 """
 
 import contextlib
+import ctypes
 import os
 import sqlite3
 import threading
@@ -239,8 +240,6 @@ class _Open:
 
     def leave(self) -> None:
         """Never close it: closing would write, or let go of locks, where it must not."""
-        import ctypes
-
         if self.db is None:
             return
         if self.process != os.getpid() and self._database is not None:
