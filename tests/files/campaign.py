@@ -4,6 +4,7 @@ python -m tests.files.campaign [--count N | --seconds N] [--seed N] [--write] [-
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -18,7 +19,8 @@ from tests.files.finding import File
 from tests.files.generator import Writer
 
 KEPT = Path(__file__).with_name("campaign.json")
-BATCH = 40
+BATCH = 100
+WHOLE_EVERY = 10
 _TRIES = 120
 _CELL = 5
 
@@ -87,25 +89,30 @@ _SPOKEN = {"comment", "# comment", "column1"}
 def run(
     door: Door, files: Iterator[File], tally: Tally, told: Callable[[Fault], None] = lambda _: None
 ) -> None:
-    """Feed files in batches until there are no more."""
-    batch: list[File] = []
-    for file in files:
-        batch.append(file)
-        if len(batch) == BATCH:
-            _batch(door, batch, tally, told)
-            batch = []
-    if batch:
-        _batch(door, batch, tally, told)
+    """Feed files in batches until there are no more; one batch in a few is pinned whole."""
+    waiting = iter(files)
+    for number in itertools.count():
+        batch = list(itertools.islice(waiting, BATCH))
+        if not batch:
+            return
+        _batch(door, batch, tally, told, whole=number % WHOLE_EVERY == 0)
 
 
-def _batch(door: Door, batch: Sequence[File], tally: Tally, told: Callable[[Fault], None]) -> None:
+def _batch(
+    door: Door,
+    batch: Sequence[File],
+    tally: Tally,
+    told: Callable[[Fault], None],
+    *,
+    whole: bool,
+) -> None:
     # Strict is of a whole call of `pin`.
     for chosen in ([f for f in batch if not f.strict], [f for f in batch if f.strict]):
         if not chosen:
             continue
         last = ""
         try:
-            outcomes: list[Outcome | None] = list(door.feed(chosen))
+            outcomes: list[Outcome | None] = list(door.feed(chosen, whole=whole))
         except Exception as error:  # noqa: BLE001  whatever it is, it is a finding
             outcomes = [None] * len(chosen)
             tally.counts["batches that broke"] += 1

@@ -20,7 +20,8 @@ from unittest.mock import patch
 import duckdb
 
 import preview
-from eligibility.evidence import CATALOG
+from eligibility.evidence import CATALOG, canonical_bytes
+from eligibility.manifest import TableSource
 from preview import pinning
 from preview.snapshot import CONFIG
 from preview.sources import structure
@@ -70,11 +71,13 @@ class Door:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def feed(self, files: Sequence[File]) -> list[Outcome]:
+    def feed(self, files: Sequence[File], *, whole: bool = True) -> list[Outcome]:
         """Pin files, several in one snapshot where they are all read.
 
         Args:
             files: in any number; those of one chunk size are pinned together.
+            whole: whether what can be read is pinned too; else it is judged as it was read, into a
+                table in memory, which leaves out no step of reading.
 
         Returns:
             What became of each.
@@ -90,11 +93,11 @@ class Door:
                     for place, file in enumerate(files):
                         if file.chunk != chunk:
                             continue
-                        refused = self._try(file, paths[place], place)
-                        if refused is None:
+                        tried = self._try(file, paths[place], place)
+                        if whole and isinstance(tried, Pinned):
                             readable.append(place)
                         else:
-                            made[place] = refused
+                            made[place] = tried
                     if readable:
                         chosen = [(files[place], paths[place]) for place in readable]
                         made.update(zip(readable, self._pin(chosen), strict=True))
@@ -119,7 +122,7 @@ class Door:
         yield paths
         shutil.rmtree(folder)
 
-    def _try(self, file: File, path: Path, place: int) -> Refused | None:
+    def _try(self, file: File, path: Path, place: int) -> Outcome:
         """Read a file as `pin` does, without a snapshot: most refusals cost little so."""
         folder = self._folder / "trial"
         folder.mkdir()
@@ -142,7 +145,18 @@ class Door:
                 told = pinning._load(("main", "t"), source, reading, folder)
             if file.strict:
                 pinning._check_doubts({("main", "t"): told})
-            return None
+            recorded = TableSource(
+                path=("main", "t"),
+                format=source.format,
+                name=source.name,
+                table=None,
+                files=(),
+                dialect=told.dialect,
+                doubts=told.doubts,
+                origin=None,
+            )
+            form = json.loads(canonical_bytes(recorded))
+            return _table(self._trial, form, f"{CATALOG}.main.t")
         except preview.SourceError as error:
             return Refused(str(error))
         except Exception as error:
@@ -186,12 +200,16 @@ def read_back(folder: Path) -> Iterator[Pinned]:
         connection.execute("SET TimeZone = 'UTC'").fetchall()
         for source in manifest["sources"]:
             table = ".".join(_quoted(part) for part in source["path"])
-            described = connection.execute(f"DESCRIBE {table}").fetchall()
-            columns = [(name, kind) for name, kind, *_ in described]
-            listed = ", ".join(values.shown(_quoted(name), kind) for name, kind in columns)
-            # Rows come in their order; `ORDER BY rowid` would be by a column of that name.
-            rows = connection.execute(f"SELECT {listed} FROM {table}").fetchall()
-            yield Pinned(source, columns, rows)
+            yield _table(connection, source, table)
+
+
+def _table(connection: duckdb.DuckDBPyConnection, source: Any, table: str) -> Pinned:
+    described = connection.execute(f"DESCRIBE {table}").fetchall()
+    columns = [(name, kind) for name, kind, *_ in described]
+    listed = ", ".join(values.shown(_quoted(name), kind) for name, kind in columns)
+    # Rows come in their order; `ORDER BY rowid` would be by a column of that name.
+    rows = connection.execute(f"SELECT {listed} FROM {table}").fetchall()
+    return Pinned(source, columns, rows)
 
 
 def _quoted(name: str) -> str:

@@ -200,7 +200,7 @@ class Writer:
         """Draw one file."""
         draw = random.Random(f"{self._seed}/{number}")
         kind = draw.random()
-        chunk = draw.choice((None, None, 1, 2, 7, 16, 64, 300))
+        chunk = draw.choice((*[None] * 18, 1, 2, 7, 16, 64, 300))
         if kind < 0.5:
             name, data, options = self._table(draw, hostile=False)
         elif kind < 0.75:
