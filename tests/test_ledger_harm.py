@@ -462,7 +462,7 @@ def test_a_key_of_openssh_is_read(tmp_path: Path):
         ("ssh-keygen -q -t ed25519 -N secret -f key", "ssh-keygen -p"),
         ("openssl genpkey -algorithm ed25519 -aes256 -pass pass:secret -out key", "a password"),
         ("openssl genpkey -algorithm ed25519 | openssl pkey -pubout -out key", "a public key"),
-        ("openssl ecparam -name prime256v1 -genkey -noout -out key", "an EC key"),
+        ("openssl ecparam -name prime256v1 -genkey -noout -out key", "not an Ed25519 key"),
         ("echo none > key", "ledger keygen"),
     ],
 )
