@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -183,9 +182,9 @@ def test_without_its_log_nothing_is_acknowledged_and_nothing_is_lost(
         with pytest.raises(preview.LedgerBroken):
             ledger.check()
     ledger.close()
-    read = "import sys, preview\nfrom preview.audit import audit\n" + (
-        "with preview.Ledger(sys.argv[1]) as ledger: print(audit(ledger).entries)"
-    )
+    read = """import sys, preview
+from preview.audit import audit
+with preview.Ledger(sys.argv[1]) as ledger: print(audit(ledger).entries)"""
     run = subprocess.run(
         [sys.executable, "-c", read, str(path)],
         cwd=ROOT,
@@ -213,7 +212,6 @@ def test_an_older_copy_in_its_place_is_noticed(path: Path):
         file.truncate(len(older))
     with pytest.raises(preview.LedgerError):
         ledger.record(observation(3))
-        ledger.record(observation(4))
 
 
 def test_what_was_acknowledged_is_looked_for_before_more_is(five: Path):
@@ -371,7 +369,7 @@ def test_every_code_of_a_fault_is_explained_on_a_page():
 
 
 def test_a_backup_holds_what_was_acknowledged_while_others_append(path: Path, tmp_path: Path):
-    stop = threading.Event()
+    stop, heads = threading.Event(), []
     with preview.Ledger(path) as ledger, preview.Ledger(path) as other:
 
         def append() -> None:
@@ -387,13 +385,13 @@ def test_a_backup_holds_what_was_acknowledged_while_others_append(path: Path, tm
             for number in range(5):
                 entry = ledger.record(observation(number))
                 found = backup(ledger, tmp_path / f"{number}.ledger")
+                heads.append(found.head)
                 assert found.whole
                 assert found.head[0] >= entry.sequence
         finally:
             stop.set()
             writer.join()
-        heads = {entry.sequence: entry.hash for entry in ledger.entries()}
-        assert heads[found.head[0]] == found.head[1]
+        assert set(heads) < {(entry.sequence, entry.hash) for entry in ledger.entries()}
     assert not [*tmp_path.glob(".*")]
     with preview.Ledger(tmp_path / "4.ledger") as copy:
         assert copy.id == ledger.id
