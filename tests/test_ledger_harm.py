@@ -8,13 +8,15 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from typing import get_args
 
+import pyarrow as pa
 import pytest
 
 import preview
 from benchmarks import beside, forks
 from benchmarks.kill import observation
-from preview.audit import FAULTS, audit
+from preview.audit import FAULTS, Fault, audit
 from preview.backup import backup
 from preview.signing import SigningKey, make_key, public_keys, read_private
 from tests.test_ledger import FORKS, edited, five, key, path
@@ -91,6 +93,37 @@ def test_a_fork_in_the_middle_of_an_append_of_its_own_thread_keeps_nothing_of_it
     subjects = [entry.subject for entry in ledger.entries()]
     assert sorted(subjects[1:]) == sorted(observation(number).digest for number in (3, 4))
     assert audit(ledger).whole
+
+
+@FORKS
+def test_a_recorder_with_a_ledger_goes_on_on_both_sides_of_a_fork_from_a_thread(
+    path: Path, tmp_path: Path
+):
+    rows = pa.table({"a": [1, 2, 3]})
+    snapshot = preview.pin({"t": rows}, into=tmp_path / "snapshot")
+    with preview.Ledger(path) as ledger, preview.Recorder(snapshot, ledger=ledger) as recorder:
+        recorder.capture("SELECT a FROM t LIMIT 1")
+        children = []
+
+        def fork() -> None:
+            children.append(os.fork())
+            if children[-1] == 0:
+                try:
+                    recorder.capture("SELECT a FROM t LIMIT 2")
+                    recorder.close()
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+
+        threads = [threading.Thread(target=fork) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        recorder.capture("SELECT a FROM t LIMIT 3")
+        for thread in threads:
+            thread.join()
+        assert all(map(ended_well, children))
+        recorder.capture("SELECT a FROM t")
+        assert (audit(ledger).entries, audit(ledger).whole) == (6, True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a fork that Python does not see")
@@ -361,6 +394,7 @@ def test_a_malformed_signature_is_a_fault_also_without_keys(signature: str, five
 
 def test_every_code_of_a_fault_is_explained_on_a_page():
     page = (ROOT / "docs" / "ledger.md").read_text()
+    assert tuple(FAULTS) == get_args(Fault)
     for code, sentence in FAULTS.items():
         assert f"| `{code}` | {sentence} |" in page
 
