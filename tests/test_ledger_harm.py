@@ -184,7 +184,7 @@ def test_an_audit_goes_on_when_its_process_forks_in_the_middle(
 
 @FORKS
 def test_a_ledger_is_whole_while_others_append(path: Path):
-    told = beside.runs(20, path, by_program=10)
+    told = beside.runs(20, path)
     assert (told["runs"], told["not whole"]) == (20, 0)
     assert told["entries"] > 0
 
