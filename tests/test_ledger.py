@@ -595,7 +595,7 @@ def test_a_forked_process_has_a_connection_of_its_own(path: Path):
 @FORKS
 def test_no_acknowledged_observation_is_lost_when_the_writer_is_killed(tmp_path: Path):
     told = kills(20, tmp_path, seed=1)
-    assert (told["kills"], told["lost"], told["broken"]) == (20, 0, 0)
+    assert (told["kills"], told["harmed"], told["lost"], told["broken"]) == (20, 10, 0, 0)
     assert told["acknowledged"] > 0
 
 

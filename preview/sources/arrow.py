@@ -55,9 +55,8 @@ def _registered(
             for batch in batches:
                 batch.validate(full=True)
                 for name, column in zip(schema.names, batch.columns, strict=True):
-                    if _is_finer(column):
-                        fault = f"column {name} has parts of a microsecond, which INTERVAL drops"
-                        faults.append(SourceError(f"{source.shown}: {fault}"))
+                    if (what := _lost(column)) is not None:
+                        faults.append(SourceError(f"{source.shown}: column {name} has {what}"))
                         return
                 yield batch
         except (pa.ArrowException, OSError):
@@ -85,20 +84,45 @@ def _register(
     connection.register(ROWS, pa.RecordBatchReader.from_batches(schema, batches))
 
 
-def _is_finer(array: pa.Array) -> bool:
-    """Say whether a duration, or one inside a value, has parts of a microsecond (R2)."""
+# What the engine makes of times in Arrow: how many units there are in its own one.
+_COARSE = {"s": 1_000_000, "ms": 1_000}
+_INT64_MAX = 2**63 - 1
+_DAY_MS = 86_400_000
+
+
+def _lost(array: pa.Array) -> str | None:
+    """Say what the engine would lose of an array, or of one inside it; None for nothing (R2)."""
     kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _lost(array.storage)
+    if isinstance(kind, pa.DictionaryType):
+        return _lost(array.dictionary)
     if isinstance(kind, pa.StructType):
-        return any(map(_is_finer, array.flatten()))
+        return _first(map(_lost, array.flatten()))
     if isinstance(kind, pa.MapType):
-        return _is_finer(array.keys) or _is_finer(array.items)
+        return _lost(array.keys) or _lost(array.items)
     if isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
-        return _is_finer(array.flatten())
-    if kind == pa.duration("ns"):
-        parts = array.view(pa.int64())
-    elif kind == pa.month_day_nano_interval():
+        return _lost(array.flatten())
+    if kind == pa.duration("ns") and not _is_multiple(array.view(pa.int64()), 1000):
+        return "parts of a microsecond, which INTERVAL drops"
+    if kind == pa.month_day_nano_interval():
         parts = pc.binary_slice(array.view(pa.binary(16)), 8, 16).view(pa.int64())
-    else:
-        return False
-    thousands = pc.multiply(pc.divide(parts, 1000), 1000)
-    return bool(pc.any(pc.not_equal(parts, thousands)).as_py())
+        if not _is_multiple(parts, 1000):
+            return "parts of a microsecond, which INTERVAL drops"
+    if kind == pa.date64() and not _is_multiple(array.view(pa.int64()), _DAY_MS):
+        return "dates with a time of day, which DATE drops"
+    if isinstance(kind, pa.TimestampType | pa.DurationType) and kind.unit in _COARSE:
+        ends = pc.min_max(array.view(pa.int64())).as_py()
+        most = max((abs(end) for end in ends.values() if end is not None), default=0)
+        if most > _INT64_MAX // _COARSE[kind.unit]:
+            return "times beyond what the engine holds"
+    return None
+
+
+def _first(found: Iterable[str | None]) -> str | None:
+    return next((one for one in found if one is not None), None)
+
+
+def _is_multiple(numbers: pa.Array, unit: int) -> bool:
+    whole = pc.multiply(pc.divide(numbers, unit), unit)
+    return not pc.any(pc.not_equal(numbers, whole)).as_py()

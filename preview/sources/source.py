@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from eligibility.manifest import Format
 from preview.errors import SourceError
+from preview.sources.contents import check_content
 from preview.sources.files import COMPRESSED, reading, zip_member
 from preview.sources.options import ReadOptions
 
@@ -116,6 +117,10 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
     for prefix, made in _ELSEWHERE.items():
         if text.startswith(prefix) and not os.path.lexists(text):
             return made(text[len(prefix) :], options)
+    if address := _ADDRESS.match(text):
+        raise SourceError(
+            f"{address[1]}:// is not read, only local files; download the file, and name it"
+        )
     # An absolute path has no scheme that would make DuckDB look elsewhere (O1).
     path = Path(text).absolute()
     if not path.exists():
@@ -131,6 +136,7 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
             return Source("parquet", path.name, _matching(path, options), options)
         raise SourceError(f"{path.name}: there is no such file")
     file_format = _format(path, options)
+    check_content(path, file_format)
     return Source(file_format, path.name, (path,), options)
 
 
