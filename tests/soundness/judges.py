@@ -183,7 +183,7 @@ class Judge:
             raise Untrue("what is exact has a bound, or what is not has none")
         if fact["exact"] or column is None:
             return
-        terms = [Fraction(v) for row in rows if (v := column.values[row]) is not None]  # type: ignore[arg-type]
+        terms = [Fraction(v) for row in rows if (v := column.values[row]) is not None]
         true = sum(terms, Fraction())
         if fact["label"]["calculation"] == "AVG":
             true /= len(terms)

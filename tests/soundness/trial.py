@@ -18,7 +18,7 @@ from typing import Literal, Self
 import duckdb
 
 from eligibility import Observation, Release, Verdicts, classify, release
-from eligibility.evidence import Claim, Engine
+from eligibility.evidence import CellBound, Claim, Engine
 from eligibility.reasons import Reason
 from eligibility.statement import refusal
 from preview.bounds import Measured, measure, question
@@ -132,7 +132,8 @@ class Trial(AbstractContextManager["Trial"]):
         outcome = capture(self.connection, statement, self.snapshot.pins)
         if not isinstance(outcome, Captured):
             return None
-        asked, bounds = question(outcome, self.snapshot.pins), ()
+        asked = question(outcome, self.snapshot.pins)
+        bounds: tuple[CellBound, ...] = ()
         if asked is not None:
             measured = measure(self.connection, asked.statement)
             bounds = asked.bounds(measured) if isinstance(measured, Measured) else ()
