@@ -17,7 +17,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-services format pages bench fuzz files kill forks beside faults mutants lock clean
+.PHONY: help demo test check check-services format pages bench fuzz files kill forks beside faults forgeries mutants lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -70,6 +70,9 @@ beside: $(INSTALLED) ## verify a ledger 500 times while eight processes append t
 
 faults: $(INSTALLED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
 	@$(BIN) -m tests.faults $(KILLS)
+
+forgeries: $(INSTALLED) ## forge the meaning of 10,000 signed bundles, and see that what is false fails; COUNT=n: so many
+	@$(BIN) -m tests.forgeries $(COUNT)
 
 mutants: $(INSTALLED) ## change the decision in every small way, and see which changes the tests notice
 	@$(BIN) -m tests.mutation

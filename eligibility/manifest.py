@@ -80,6 +80,7 @@ class DelimitedDialect(Model):
         header: whether the first record held the names.
         null: texts that stand for NULL where they are not quoted, beside the empty one.
         columns: by position.
+        partitions: columns that were made from the names of folders.
         given: which of these were asked for; the others were found.
     """
 
@@ -92,6 +93,7 @@ class DelimitedDialect(Model):
     header: bool
     null: tuple[str, ...]
     columns: tuple[TextColumn, ...]
+    partitions: tuple[TextColumn, ...] = ()
     given: tuple[Literal["encoding", "skip", "comment", "delimiter", "header", "null"], ...] = ()
 
 
@@ -104,6 +106,7 @@ class JsonDialect(Model):
         layout: one array of objects, or objects one after the other.
         records: JSON pointer (RFC 6901) of the list of objects, where one was given.
         columns: the union of the keys, in the order in which they first occur.
+        partitions: columns that were made from the names of folders.
         given: which of these were asked for.
     """
 
@@ -113,6 +116,7 @@ class JsonDialect(Model):
     layout: Literal["array", "lines"]
     records: str | None
     columns: tuple[TextColumn, ...]
+    partitions: tuple[TextColumn, ...] = ()
     given: tuple[Literal["encoding", "records"], ...] = ()
 
 

@@ -19,7 +19,7 @@ from eligibility import bound
 from eligibility.classify import classify
 from eligibility.evidence import Cell, EngineReading, Observation
 from eligibility.types import type_class
-from eligibility.upheld import Column, Execute, Row, Table, column, same_average
+from eligibility.upheld import Column, Execute, Row, Table, column, recorded_bound, same_average
 from eligibility.verification import Code
 
 EXECUTIONS_MAX = 3
@@ -121,13 +121,15 @@ class _Comparison:
         """Compare the rows with those of up to three executions (T3)."""
         if self._again.columns != self._observation.columns:
             return []
+        if odd := list(self._odd_bounds()):
+            return odd
         executions = [self._again]
         while True:
             other = executions[-1]
-            found = [*self._odd_bounds(), *self._differences(self._observation, other)]
+            found = self._differences(self._observation, other)
             if not _fails(found):
                 return found
-            pairs = self._in_any_order(other)
+            pairs = self._in_any_order(self._observation, other)
             if pairs is not None:
                 return [*pairs, *self._of_order(other)]
             if len(executions) == EXECUTIONS_MAX:
@@ -136,14 +138,19 @@ class _Comparison:
             if isinstance(more, Code):
                 return [(more, "/rows")]
             executions.append(more)
-        if self._is_settled and not any(
-            _fails(self._differences(self._again, one)) for one in executions[1:]
-        ):
+        if self._is_settled and not any(map(self._is_another, executions[1:])):
             return found
         place = next(at for code, at in found if code is Code.RESULT_DIFFERS)
         settled = self._in_part(executions) if self._reading.repeatable else []
         refuted = [] if self._table is None else self._table.refuted()
         return [(Code.NOT_REPEATABLE, place), *settled, *refuted]
+
+    def _is_another(self, other: Observation) -> bool:
+        """Say whether two executions of now have different rows."""
+        return (
+            _fails(self._differences(self._again, other))
+            and self._in_any_order(self._again, other) is None
+        )
 
     def _in_part(self, executions: list[Observation]) -> Iterator[Found]:
         """Compare what is settled although the rows are not: how many, and their sort keys."""
@@ -177,7 +184,7 @@ class _Comparison:
             code = None
             match self._columns[place].kind:
                 case "sum":
-                    limits = (_bound(one, at, place), _bound(other, beside, place))
+                    limits = (recorded_bound(one, at, place), recorded_bound(other, beside, place))
                     code = self._sum(one, at, place, found, *limits)
                 case "average" if not same_average(cell, found):
                     code = Code.RESULT_DIFFERS
@@ -220,12 +227,11 @@ class _Comparison:
 
     # --- order ---
 
-    def _in_any_order(self, other: Observation) -> list[Found] | None:
+    def _in_any_order(self, seen: Observation, other: Observation) -> list[Found] | None:
         """Compare the rows of two whole results in any order; None where they are not the same."""
-        seen = self._observation
         if seen.truncated or other.truncated or len(seen.rows) != len(other.rows):
             return None
-        found: list[Found] = list(self._odd_bounds())
+        found: list[Found] = []
         ours, theirs = (
             sorted(range(len(rows)), key=lambda at: self._key(rows[at]))
             for rows in (seen.rows, other.rows)
@@ -315,11 +321,6 @@ class _Comparison:
 
 def _fails(found: Iterable[Found]) -> bool:
     return any(code is Code.RESULT_DIFFERS for code, _ in found)
-
-
-def _bound(one: Observation, row: int, column: int) -> str | None:
-    found = (each.bound for each in one.bounds or () if (each.row, each.column) == (row, column))
-    return next(found, None)
 
 
 def _is_equal(one: Cell, other: Cell) -> bool:

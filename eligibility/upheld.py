@@ -67,6 +67,14 @@ def same_average(one: Cell, other: Cell) -> bool:
     return one == other or (limit is not None and bound.within(one.text, other.text, limit))
 
 
+def recorded_bound(observation: Observation, row: int, column: int) -> str | None:
+    """Give the bound of a cell; None where it has none."""
+    for each in observation.bounds or ():
+        if (each.row, each.column) == (row, column):
+            return each.bound
+    return None
+
+
 class Table:
     """The table that a statement reads, and what can be asked of it."""
 
@@ -128,8 +136,8 @@ class Table:
 
     def refuted(self) -> Iterator[tuple[Code, str]]:
         """Give every recorded row that states what is not so, and what could not be asked."""
-        for at, row in enumerate(self._observation.rows):
-            for code, place in self._row(row):
+        for at in range(len(self._observation.rows)):
+            for code, place in self._row(at):
                 yield code, f"/rows/{at}{place}"
 
     def _held(self, row: Row) -> list[GroupCell]:
@@ -140,7 +148,8 @@ class Table:
             if one.label is not None and one.label.kind == "column"
         ]
 
-    def _row(self, row: Row) -> Iterator[tuple[Code, str]]:
+    def _row(self, at: int) -> Iterator[tuple[Code, str]]:
+        row = self._observation.rows[at]
         held = self._held(row)
         calculated = [
             (place, one.label)
@@ -160,22 +169,28 @@ class Table:
                 yield Code.RESULT_DIFFERS, ""
             else:
                 for (place, _), cell in zip(calculated, found[1:], strict=True):
-                    if (code := self._calculation(row, place, cell)) is not None:
+                    if (code := self._calculation(at, place, cell)) is not None:
                         yield code, f"/{place}"
 
-    def _calculation(self, row: Row, place: int, true: Cell) -> Code | None:
+    def _calculation(self, at: int, place: int, true: Cell) -> Code | None:
         """Compare a recorded calculation with the one that was made again."""
+        row = self._observation.rows[at]
         cell, kind = row[place], self._columns[place].kind
-        if cell.text == true.text:
-            return None
-        if kind == "average" and same_average(cell, true):
-            return None
+        if kind == "average":
+            return None if same_average(cell, true) else Code.RESULT_DIFFERS
         if kind != "sum" or cell.text is None or true.text is None:
-            return Code.RESULT_DIFFERS
+            return None if cell.text == true.text else Code.RESULT_DIFFERS
+        then, limit = recorded_bound(self._observation, at, place), None
+        if then is None and self._observation.bounds is not None:
+            return None  # nothing states it
         limit = self.bound_of(row, place, true.text)
-        if limit is None or isinstance(limit, Code):
-            return limit or Code.BOUND_UNKNOWN
-        return None if bound.within(cell.text, true.text, limit) else Code.RESULT_DIFFERS
+        if isinstance(limit, Code):
+            return limit
+        if limit is None or not bound.within(cell.text, true.text, limit):
+            return Code.RESULT_DIFFERS
+        if then is None:
+            return Code.BOUND_UNKNOWN
+        return None if bound.same(then, limit) else Code.RESULT_DIFFERS
 
 
 def _parts(held: list[GroupCell]) -> Iterator[list[GroupCell]]:

@@ -54,11 +54,6 @@ FAULTS: dict[Fault, str] = {
     "head-differs": "The entry of that number is not the one that was given as head.",
     "unreadable": "From here on the file cannot be read.",
 }
-<<<<<<< HEAD
-assert tuple(FAULTS) == get_args(Fault)  # each fault has its sentence
-
-=======
->>>>>>> i11-ledger
 _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
     r" (?:snapshot|observation|release)(?: [0-9a-f]{64}){4}"

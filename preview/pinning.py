@@ -44,7 +44,6 @@ from preview.snapshot import (
     DATABASE_NAME,
     MANIFEST_NAME,
     Snapshot,
-    columns_of,
     open_snapshot,
     type_and_members,
 )
@@ -52,7 +51,16 @@ from preview.sources.doubts import in_words
 from preview.sources.files import Held, fingerprint
 from preview.sources.kinds import readable
 from preview.sources.options import ReadOptions
-from preview.sources.readable import Lasting, Reading, Told, literal, name_form, quoted, rows_of
+from preview.sources.readable import (
+    Lasting,
+    Reading,
+    Told,
+    columns_of,
+    literal,
+    name_form,
+    quoted,
+    rows_of,
+)
 from preview.sources.source import Source, is_unicode, resolve
 
 TableKey = str | tuple[str, ...]

@@ -38,7 +38,7 @@ from preview.content_hash import ARROW_SETTINGS
 from preview.descriptors import files_open, path_of
 from preview.errors import PinMismatch, SourceError
 from preview.sources.files import fingerprint, identity_of
-from preview.sources.readable import literal, quoted, rows_of
+from preview.sources.readable import columns_of, literal, quoted, rows_of
 
 DATABASE_NAME = f"{CATALOG}.duckdb"
 MANIFEST_NAME = "manifest.json"
@@ -256,25 +256,6 @@ def _extras(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 # --- what the engine says of a table --------------------------------------------------------------
-
-
-def columns_of(
-    connection: duckdb.DuckDBPyConnection, relation: str
-) -> list[tuple[str, DuckDBPyType]]:
-    """Give the names and types of a relation's columns.
-
-    Args:
-        connection: any.
-        relation: a quoted table, or a query in parentheses.
-
-    Returns:
-        Name and type, by position.
-
-    Raises:
-        duckdb.Error: it cannot be bound.
-    """
-    bound = connection.sql(f"FROM {relation}")
-    return list(zip(bound.columns, bound.types, strict=True))
 
 
 def type_and_members(kind: DuckDBPyType) -> tuple[str, tuple[str, ...] | None]:

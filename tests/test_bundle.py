@@ -951,4 +951,5 @@ def test_every_code_has_a_sentence_and_a_place_in_the_page():
     page = (ROOT / "docs" / "ledger.md").read_text()
     for code in Code:
         assert code.sentence.endswith(".")
-        assert f"`{code.value}`" in page
+        assert f"| `{code.value}` | {code.weight} | {code.sentence} |" in page
+        assert page.count(f"| `{code.value}` |") == 2  # and what it takes to meet it

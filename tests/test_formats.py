@@ -1,7 +1,7 @@
 """What earlier versions wrote is still read, and gives what it gave (`formats/1`: format 1)."""
 
+import base64
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,11 @@ def recorder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[preview.Recor
 
 
 def bundle(name: str) -> bytes:
-    return (FIRST / f"{name}.bundle.json").read_bytes()
+    return (FIRST / f"{name}.bundle.json").read_bytes().removesuffix(b"\n")
+
+
+def text(name: str) -> str:
+    return (FIRST / f"{name}.json").read_text().removesuffix("\n")
 
 
 def told(found: Verification) -> tuple[str, set[str]]:
@@ -48,19 +52,20 @@ def told(found: Verification) -> tuple[str, set[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_observation_releases_what_it_did(name: str):
-    text = (FIRST / f"{name}.observation.json").read_text()
-    seen = from_json(Observation, text)
-    assert (seen.format, seen.to_json()) == ("eligibility-observation/1", text)
+    written = text(f"{name}.observation")
+    seen = from_json(Observation, written)
+    assert (seen.format, seen.to_json()) == ("eligibility-observation/1", written)
     assert seen.recomputed_digest() == seen.digest
     then = from_json(Release, (FIRST / f"{name}.release.json").read_text())
-    now = release(text, seen.preview(), digest=seen.digest)
+    now = release(written, seen.preview(), digest=seen.digest)
     assert now == then
     assert now.model_dump_json() == then.model_dump_json()
     assert not any("bound" in fact for fact in json.loads(now.model_dump_json())["facts"])
 
 
 def test_a_ledger_is_read_and_exports_the_same(tmp_path: Path):
-    shutil.copy(FIRST / "answers.ledger", tmp_path / "answers.ledger")
+    stored = base64.b64decode((FIRST / "answers.ledger.base64").read_bytes())
+    (tmp_path / "answers.ledger").write_bytes(stored)
     with preview.Ledger(tmp_path / "answers.ledger") as ledger:
         assert audit(ledger, keys=KEYS).whole
         for name in NAMES:

@@ -1,26 +1,58 @@
+# ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
 """Each kind of source, and what reads it."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import assert_never
 
-from preview.sources.readable import Readable, Reading
+from eligibility.manifest import TypedDialect
+from preview.sources.partitions import doubts_of, partitions_of
+from preview.sources.readable import Readable, Reading, Told, check_names, columns_of
 from preview.sources.source import Source
 
 
-def readable(source: Source, reading: Reading) -> AbstractContextManager[Readable]:
+@contextmanager
+def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     """Make a source readable by SQL while the context lasts.
 
     Args:
         source: what `resolve` gave.
         reading: what it is read with.
 
-    Returns:
-        A context that gives the source as a query.
+    Yields:
+        The source as a query.
 
     Raises:
         SourceError: it cannot be read, or cannot be kept as it is.
         duckdb.Error: the engine could not read it.
     """
+    if source.format not in ("csv", "json", "parquet", "arrow"):
+        with _of_kind(source, reading) as rows:
+            yield rows
+        return
+    found, doubts = partitions_of(source), doubts_of(source)
+    with _of_kind(source, reading) as rows:
+        # Several files are taken apart by their kind.
+        query = rows.query
+        if found.columns and len(source.files) == 1:
+            query = f"SELECT *{found.select(0)} FROM ({query})"
+        if found.columns:
+            names = [name for name, _ in columns_of(reading.connection, f"({query})")]
+            check_names(source.shown, names)
+
+        def told() -> Told:
+            one = rows.told()
+            dialect = one.dialect
+            if found.columns:
+                dialect = dialect or TypedDialect()
+                dialect = dialect.model_copy(update={"partitions": found.columns})
+            return replace(one, dialect=dialect, doubts=(*one.doubts, *doubts))
+
+        yield Readable(query, told, rows.fault)
+
+
+def _of_kind(source: Source, reading: Reading) -> AbstractContextManager[Readable]:
     match source.format:
         case "csv":
             from preview.sources import delimited

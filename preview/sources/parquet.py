@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from eligibility.manifest import TypedColumn, TypedDialect
 from preview.errors import SourceError
 from preview.sources import files
+from preview.sources.partitions import partitions_of
 from preview.sources.readable import (
     Readable,
     Reading,
@@ -53,7 +54,14 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         return _fault(source.shown, connection, rows, [name for name, _ in first], error)
 
     dialect = TypedDialect(columns=tuple(noted.values())) if noted else None
-    yield Readable(f"SELECT * FROM {rows}", lambda: Told(dialect), fault)
+    query = f"SELECT * FROM {rows}"
+    folders = partitions_of(source)
+    if folders.columns and len(opened) > 1:
+        query = " UNION ALL ".join(
+            f"SELECT *{folders.select(place)} FROM read_parquet({path}, hive_partitioning = false)"
+            for place, path in enumerate(opened)
+        )
+    yield Readable(query, lambda: Told(dialect), fault)
 
 
 def _fault(

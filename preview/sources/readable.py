@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.evidence import Pin, fold
 from eligibility.manifest import Dialect, Doubt, Origin, SourceFile
@@ -178,3 +179,22 @@ def name_form(name: str) -> str:
     if name and not re.search(r'[".=]', name):
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+def columns_of(
+    connection: duckdb.DuckDBPyConnection, relation: str
+) -> list[tuple[str, DuckDBPyType]]:
+    """Give the names and types of a relation's columns.
+
+    Args:
+        connection: any.
+        relation: a quoted table, or a query in parentheses.
+
+    Returns:
+        Name and type, by position.
+
+    Raises:
+        duckdb.Error: it cannot be bound.
+    """
+    bound = connection.sql(f"FROM {relation}")
+    return list(zip(bound.columns, bound.types, strict=True))
