@@ -87,7 +87,6 @@ def _register(
 # What the engine makes of times in Arrow: how many units there are in its own one.
 _COARSE = {"s": 1_000_000, "ms": 1_000}
 _INT64_MAX = 2**63 - 1
-_DAY_MS = 86_400_000
 
 
 def _lost(array: pa.Array) -> str | None:
@@ -109,8 +108,6 @@ def _lost(array: pa.Array) -> str | None:
         parts = pc.binary_slice(array.view(pa.binary(16)), 8, 16).view(pa.int64())
         if not _is_multiple(parts, 1000):
             return "parts of a microsecond, which INTERVAL drops"
-    if kind == pa.date64() and not _is_multiple(array.view(pa.int64()), _DAY_MS):
-        return "dates with a time of day, which DATE drops"
     if isinstance(kind, pa.TimestampType | pa.DurationType) and kind.unit in _COARSE:
         ends = pc.min_max(array.view(pa.int64())).as_py()
         most = max((abs(end) for end in ends.values() if end is not None), default=0)

@@ -33,13 +33,15 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         return
     found, doubts = partitions_of(source), doubts_of(source)
     with _of_kind(source, reading) as rows:
-        # Several files are taken apart by their kind.
         query = rows.query
+        if found.columns:
+            held = [name for name, _ in columns_of(reading.connection, f"({query})")]
+            keys = [column.name for column in found.columns]
+            # Several files have their keys already.
+            own = held if len(source.files) == 1 else held[: -len(keys)]
+            check_names(source.shown, [*own, *keys])
         if found.columns and len(source.files) == 1:
             query = f"SELECT *{found.select(0)} FROM ({query})"
-        if found.columns:
-            names = [name for name, _ in columns_of(reading.connection, f"({query})")]
-            check_names(source.shown, names)
 
         def told() -> Told:
             one = rows.told()
