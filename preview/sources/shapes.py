@@ -30,7 +30,7 @@ from preview.sources.other_formats import OTHER_FORMATS, Other
 
 DECIMAL_DIGITS_MAX = 18
 BIGINT_DIGITS = 18  # so many always fit
-HUGEINT_DIGITS = 38  # so many always fit
+MICROSECOND_DIGITS = 6
 _HUGEINT = 2**127
 _BIGINT = 2**63
 
@@ -267,9 +267,9 @@ class Finder:
             case "date":
                 return "DATE"
             case "time":
-                return "TIME" if self._fraction <= 6 else "TIME_NS"
+                return "TIME" if self._fraction <= MICROSECOND_DIGITS else "TIME_NS"
             case "timestamp":
-                if self._fraction <= 6:
+                if self._fraction <= MICROSECOND_DIGITS:
                     return "TIMESTAMP"
                 return "TIMESTAMP_NS" if self._nanoseconds_fit else None
             case "zoned time":
@@ -278,7 +278,7 @@ class Finder:
                 return "TIMESTAMP WITH TIME ZONE" if self._is_microseconds_of_one_offset() else None
 
     def _is_microseconds_of_one_offset(self) -> bool:
-        return self._fraction <= 6 and len(self._offsets) == 1
+        return self._fraction <= MICROSECOND_DIGITS and len(self._offsets) == 1
 
     def _number(self, present: Sequence[Class]) -> str | None:
         if list(present) == ["whole"]:
@@ -330,6 +330,12 @@ class Finder:
             return "HUGEINT" if self._wide else "BIGINT"
         if family[0] in NUMBERS:
             return self._number(family)
+        if self._fraction > MICROSECOND_DIGITS:
+            # No type holds these, or one of nanoseconds would have been found.
+            if family[0] in ("zoned", "zoned time"):
+                return None
+            if family[0] == "timestamp" and not self._nanoseconds_fit:
+                return None
         names = {
             "boolean": "BOOLEAN",
             "date": "DATE",
