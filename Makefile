@@ -17,7 +17,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-services format pages bench fuzz files kill forks beside faults forgeries mutants lock clean
+.PHONY: help demo test check check-services format pages bench fuzz files real kill forks beside faults forgeries mutants lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -58,6 +58,9 @@ fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are o
 
 files: $(INSTALLED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
 	@$(BIN) -m tests.files.campaign --count $(or $(COUNT),100000)
+
+real: $(INSTALLED) ## pin the data files that packages ship, judge each, and write docs/real-files.md
+	@$(BIN) -m tests.files.real --write
 
 kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)

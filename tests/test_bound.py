@@ -12,7 +12,7 @@ from eligibility import bound
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_order_of_adding_is_further_off(seed: int):
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     terms = [draw.choice([1e16, 1.0, 0.1, -3.7, 5e-324]) * draw.random() for _ in range(30)]
     true = sum(map(Fraction, terms), Fraction())
     size = math.fsum(map(abs, terms))

@@ -90,6 +90,7 @@ class Finder:
     _scale: int = 0
     _fraction: int = 0
     _nanoseconds_fit: bool = True
+    _unheld: dict[Class, int] = field(default_factory=dict)
     _offsets: set[int] = field(default_factory=set)
     _formats: list[Other] | None = None
 
@@ -217,11 +218,15 @@ class Finder:
             pc.less(points, 0), 0, pc.subtract(pc.subtract(pc.binary_length(texts), points), 1)
         )
         self._fraction = max(self._fraction, pc.max(digits).as_py())
+        fine = pc.greater(digits, MICROSECOND_DIGITS)
         if name == "timestamp":
             days = pc.utf8_slice_codeunits(texts, 0, 10)
-            first, last = pc.min(days).as_py(), pc.max(days).as_py()
             # The engine's nanoseconds reach from 1677-09-21 to 2262-04-11.
-            self._nanoseconds_fit &= first >= "1677-09-22" and last <= "2262-04-10"
+            far = pc.or_(pc.less(days, "1677-09-22"), pc.greater(days, "2262-04-10"))
+            self._nanoseconds_fit &= not pc.any(far).as_py()
+            fine = pc.and_(fine, far)
+        if name != "time":
+            self._unheld[name] = self._unheld.get(name, 0) + pc.sum(fine).as_py()
 
     def _look_further(self, texts: pa.Array) -> None:
         """See which other formats all texts that are of no class have."""
@@ -299,7 +304,8 @@ class Finder:
         families += [[name] for name in present if name not in NUMBERS]
         for family in families:
             values = sum(self.counts[name] for name in family)
-            values -= self._beyond if family == ["whole"] else 0
+            # What no type holds looks like nothing more.
+            values -= self._beyond if family == ["whole"] else self._unheld.get(family[0], 0)
             if not values or 2 * values < self.seen:
                 continue
             kind = self._looks(family)
@@ -330,12 +336,6 @@ class Finder:
             return "HUGEINT" if self._wide else "BIGINT"
         if family[0] in NUMBERS:
             return self._number(family)
-        if self._fraction > MICROSECOND_DIGITS:
-            # No type holds these, or one of nanoseconds would have been found.
-            if family[0] in ("zoned", "zoned time"):
-                return None
-            if family[0] == "timestamp" and not self._nanoseconds_fit:
-                return None
         names = {
             "boolean": "BOOLEAN",
             "date": "DATE",

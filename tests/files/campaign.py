@@ -6,6 +6,7 @@ python -m tests.files.campaign [--count N | --seconds N] [--seed N] [--write] [-
 import argparse
 import itertools
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -74,11 +75,14 @@ def spoken(file: File, message: str) -> str | None:
     said = message.split("`")[0]
     options = json.dumps(file.options, ensure_ascii=False)
     text = file.data.decode("latin-1")
-    for line in text.replace("\r", "\n").split("\n")[1:]:
+    lines = re.split("\r\n|\r|\n", text)
+    # Names may stand in a message; the first record that is not skipped holds them.
+    names = "".join(lines[: file.options.get("skip", 0) + 2])
+    for line in lines[1:]:
         for cell in line.replace(";", ",").replace("\t", ",").replace("|", ",").split(","):
             cell = cell.strip('" ')
             if len(cell) >= _CELL and cell in said and cell not in options and cell not in _SPOKEN:
-                if cell not in text.split("\n")[0]:
+                if cell not in names:
                     return f"an error that holds the text of a cell: {message}"
     return None
 
