@@ -23,6 +23,7 @@ from eligibility.cli.verbs import app
 from eligibility.evidence import Observation
 from eligibility.record import PublicKey
 from eligibility.verification import Code, Report, Verification
+from preview.audit import FAULTS
 from preview.signing import SigningKey, make_key, read_private
 from tests.bundles import CANARY, Tree, enveloped, forged, hostile, payload_of, rehashed, sha256
 from tests.tools import schemas
@@ -949,7 +950,9 @@ def test_the_published_schemas_are_those_of_the_models():
 
 def test_every_code_has_a_sentence_and_a_place_in_the_page():
     page = (ROOT / "docs" / "ledger.md").read_text()
+    audited = set(FAULTS)
     for code in Code:
         assert code.sentence.endswith(".")
         assert f"| `{code.value}` | {code.weight} | {code.sentence} |" in page
-        assert page.count(f"| `{code.value}` |") == 2  # and what it takes to meet it
+        # And what it takes to meet it; the audit of a ledger has some codes of the same name.
+        assert page.count(f"| `{code.value}` |") == 2 + (code.value in audited)

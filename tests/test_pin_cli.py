@@ -395,6 +395,7 @@ def test_pin_prints_exactly_this_document(call):
                 {"name": "id", "type": "BIGINT", **plain},
                 {"name": "day", "type": "VARCHAR", **plain},
             ],
+            "partitions": [],
             "given": ["null"],
         },
         "doubts": [
