@@ -739,7 +739,7 @@ def test_a_sum_may_differ_as_far_as_another_order_makes_it_differ(tmp_path: Path
 
 
 def test_a_bound_that_is_not_found_now_is_sought_by_the_rows_of_the_sum(world: World):
-    statement = "SELECT carrier, SUM(delay) FROM flights WHERE distance > 1 GROUP BY carrier"
+    statement = "SELECT carrier, SUM(delay) FROM flights WHERE distance > 1 GROUP BY carrier ORDER BY carrier"
     bundle = world.bundle(statement)
 
     def without(observation: Observation, text: str) -> Observation | Code:
