@@ -108,7 +108,9 @@ def _lost(array: pa.Array) -> str | None:
         parts = pc.binary_slice(array.view(pa.binary(16)), 8, 16).view(pa.int64())
         if not _is_multiple(parts, 1000):
             return "parts of a microsecond, which INTERVAL drops"
-    if isinstance(kind, pa.TimestampType | pa.DurationType) and kind.unit in _COARSE:
+    # What has a zone, or is a span, is counted in microseconds there; a plain one keeps its unit.
+    counted = isinstance(kind, pa.DurationType) or (pa.types.is_timestamp(kind) and kind.tz)
+    if counted and kind.unit in _COARSE:
         ends = pc.min_max(array.view(pa.int64())).as_py()
         most = max((abs(end) for end in ends.values() if end is not None), default=0)
         if most > _INT64_MAX // _COARSE[kind.unit]:

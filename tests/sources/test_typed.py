@@ -151,11 +151,11 @@ def test_what_parquet_would_lose_names_its_column(what, tmp_path):
 
 
 LOST_ARROW = {
-    "seconds": pa.array([MOST // 1000], pa.timestamp("s")),
-    "seconds in a list": pa.array([[MOST // 1000]], pa.list_(pa.timestamp("s"))),
+    "seconds": pa.array([MOST // 1000], pa.timestamp("s", "UTC")),
+    "seconds in a list": pa.array([[MOST // 1000]], pa.list_(pa.timestamp("s", "UTC"))),
     "spans": pa.array([MOST - 1], pa.duration("ms")),
     "dictionary": pa.DictionaryArray.from_arrays(
-        pa.array([0]), pa.array([MOST // 1000], pa.timestamp("s"))
+        pa.array([0]), pa.array([MOST // 1000], pa.timestamp("s", "UTC"))
     ),
     "decimal256": pa.array([decimal.Decimal(1)], pa.decimal256(50, 0)),
     "float16": pa.array([1.0], pa.float16()),
