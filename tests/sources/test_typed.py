@@ -204,7 +204,7 @@ LOST_ARROW = {
     "large list view": pa.LargeListViewArray.from_arrays(pa.array([0]), pa.array([1]), FINER),
     "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), FINER),
     "far run ends": pa.RunEndEncodedArray.from_arrays(
-        pa.array([1], pa.int32()), pa.array([MOST // 1000], pa.timestamp("s"))
+        pa.array([1], pa.int32()), pa.array([MOST // 1000], pa.timestamp("s", "UTC"))
     ),
     "union": pa.UnionArray.from_sparse(pa.array([1], pa.int8()), [pa.array(["a"]), FINER]),
     "decimal256": pa.array([decimal.Decimal(1)], pa.decimal256(50, 0)),
