@@ -87,6 +87,9 @@ def _register(
 # What the engine makes of times in Arrow: how many units there are in its own one.
 _COARSE = {"s": 1_000_000, "ms": 1_000}
 _INT64_MAX = 2**63 - 1
+_LISTS = (
+    pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType
+)
 
 
 def _lost(array: pa.Array) -> str | None:
@@ -100,8 +103,14 @@ def _lost(array: pa.Array) -> str | None:
         return _first(map(_lost, array.flatten()))
     if isinstance(kind, pa.MapType):
         return _lost(array.keys) or _lost(array.items)
-    if isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
+    if isinstance(kind, _LISTS):
         return _lost(array.flatten())
+    if isinstance(kind, pa.RunEndEncodedType):
+        return _lost(array.values)
+    if isinstance(kind, pa.UnionType):
+        return _first(_lost(array.field(place)) for place in range(kind.num_fields))
+    if pa.types.is_nested(kind):
+        return f"the Arrow type {kind}, which is not looked through"
     if kind == pa.duration("ns") and not _is_multiple(array.view(pa.int64()), 1000):
         return "parts of a microsecond, which INTERVAL drops"
     if kind == pa.month_day_nano_interval():

@@ -98,42 +98,70 @@ def check_values(shown: str, path: Path) -> tuple[TypedColumn, ...]:
     """
     with files.reading(shown):
         schema = pq.ParquetFile(path).schema
-        top = schema.to_arrow_schema().names
-        check_names(shown, top)
-        noted = []
-        for place in range(len(schema)):
-            column = schema.column(place)
-            name = column.path.split(".")[0] if column.path not in top else column.path
-            kind = column.physical_type
+        fields = list(schema.to_arrow_schema())
+        check_names(shown, [field.name for field in fields])
+        # By position: the path of a leaf does not tell a.b from the b in a.
+        owners = [field for field in fields for _ in range(_leaf_count(field.type))]
+        noted, looked_at = [], set()
+        for place, owner in zip(range(len(schema)), owners, strict=True):
+            column, name = schema.column(place), owner.name
+            is_whole = owner.type.num_fields == 0
             if column.logical_type.type == "DECIMAL" and column.precision > DECIMAL_DIGITS_MAX:
                 raise SourceError(
                     f"{shown}: column {name} has decimals of {column.precision} digits, and at most "
                     f"{DECIMAL_DIGITS_MAX} are kept; write it with fewer, or as text"
                 )
-            if kind == "INT96":
-                if column.path not in top or not _is_microseconds(path, name):
+            if column.physical_type == "INT96" and name not in looked_at:
+                if not _is_microseconds(path, name):
                     raise SourceError(
                         f"{shown}: column {name} has INT96 timestamps with parts of a microsecond, "
                         "which would be lost; write it as TIMESTAMP with nanoseconds"
                     )
-                noted.append(TypedColumn(name=name, source_type="INT96", type="TIMESTAMP"))
-            if column.logical_type.type == "FLOAT16" and column.path in top:
+                looked_at.add(name)
+                if is_whole:
+                    noted.append(TypedColumn(name=name, source_type="INT96", type="TIMESTAMP"))
+            if column.logical_type.type == "FLOAT16" and is_whole:
                 noted.append(TypedColumn(name=name, source_type="FLOAT16", type="FLOAT"))
     return tuple(noted)
 
 
+def _leaf_count(kind: pa.DataType) -> int:
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return sum(map(_leaf_count, inner)) if inner else 1
+
+
 def _is_microseconds(path: Path, name: str) -> bool:
-    """Say whether no INT96 timestamp of a column has parts of a microsecond."""
+    """Say whether no INT96 timestamp in a column has parts of a microsecond."""
     readers = [
         pq.ParquetFile(path, coerce_int96_timestamp_unit=unit).iter_batches(columns=[name])
         for unit in ("ns", "us")
     ]
-    for fine, coarse in zip(*readers, strict=True):
-        # Nanoseconds wrap around beyond the year 2262, and so does the product.
-        wrapped = _integers(coarse.column(0)) * np.int64(1000)
-        if not np.array_equal(_integers(fine.column(0)), wrapped):
-            return False
+    for both in zip(*readers, strict=True):
+        # Named a.b, a column brings the b in a with it.
+        columns = [batch.column(batch.schema.get_field_index(name)) for batch in both]
+        for fine, coarse in zip(*map(_leaves, columns), strict=True):
+            if fine.type == coarse.type:  # no INT96: there the unit is the file's
+                continue
+            # Nanoseconds wrap around beyond the year 2262, and so does the product.
+            wrapped = _integers(coarse) * np.int64(1000)
+            if not np.array_equal(_integers(fine), wrapped):
+                return False
     return True
+
+
+def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+    """Give the arrays of a column that hold no others."""
+    if isinstance(array, pa.StructArray):
+        inner = array.flatten()
+    elif isinstance(array, pa.MapArray):
+        inner = [array.keys, array.items]
+    elif array.type.num_fields:
+        inner = [array.flatten()]
+    else:
+        yield array
+        return
+    for one in inner:
+        yield from _leaves(one)
 
 
 def _integers(times: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

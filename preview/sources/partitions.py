@@ -17,7 +17,7 @@ from eligibility.manifest import Doubt, TextColumn
 from preview.errors import SourceError
 from preview.sources.readable import literal, quoted
 from preview.sources.shapes import Finder
-from preview.sources.source import Source
+from preview.sources.source import Source, is_unicode
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -60,7 +60,7 @@ def partitions_of(source: Source) -> Partitions:
     """
     if not source.options.partitions:
         return NOTHING
-    found = [_pairs(file) for file in source.files]
+    found = [[_decoded_pair(file, pair) for pair in _pairs(file)] for file in source.files]
     keys = [key for key, _ in found[0]] if found else []
     for file, pairs in zip(source.files, found, strict=True):
         if [key for key, _ in pairs] != keys:
@@ -100,11 +100,30 @@ def doubts_of(source: Source) -> tuple[Doubt, ...]:
     )
 
 
-def _pairs(file: Path) -> Sequence[tuple[str, str | None]]:
-    pairs: list[tuple[str, str | None]] = []
+def _pairs(file: Path) -> Sequence[tuple[str, str]]:
+    """Split the names of the folders, as they are written."""
+    pairs: list[tuple[str, str]] = []
     for folder in file.parents:
         key, equals, value = folder.name.partition("=")
         if not key or not equals:
             break
-        pairs.insert(0, (unquote(key), None if value == _NULL else unquote(value)))
+        pairs.insert(0, (key, value))
     return pairs
+
+
+def _decoded_pair(file: Path, pair: tuple[str, str]) -> tuple[str, str | None]:
+    key, value = pair
+    return _decoded(file, key), None if value == _NULL else _decoded(file, value)
+
+
+def _decoded(file: Path, text: str) -> str:
+    try:
+        decoded = unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        decoded = None
+    if decoded is None or not is_unicode(decoded):
+        raise SourceError(
+            f"{file.name}: the name of a folder above it is not UTF-8; rename the folder, or leave "
+            "out --partitions"
+        )
+    return decoded

@@ -2,6 +2,7 @@
 
 import decimal
 import gzip
+import os
 import zipfile
 from pathlib import Path
 
@@ -132,6 +133,45 @@ def test_int96_is_kept_unless_nanoseconds_would_be_lost(tmp_path):
     assert "column t has INT96" in refused(lost, tmp_path)
 
 
+def inside(times: list[int]) -> dict[str, pa.Array]:
+    """Put times into all that Parquet can put them in."""
+    flat = pa.array(times, pa.timestamp("ns"))
+    listed = pa.ListArray.from_arrays([0, len(times)], flat)
+    return {
+        "struct": pa.StructArray.from_arrays([flat], ["x"]),
+        "list": listed,
+        "map": pa.MapArray.from_arrays([0, len(times)], pa.array(range(len(times))), flat),
+        "keys": pa.MapArray.from_arrays([0, len(times)], flat, pa.array(range(len(times)))),
+        "struct of lists": pa.StructArray.from_arrays([listed, pa.array([1])], ["x", "y"]),
+    }
+
+
+@pytest.mark.parametrize("what", inside([0]))
+def test_int96_inside_other_values_is_looked_at_as_well(what, tmp_path):
+    def written(name: str, column: pa.Array) -> Path:
+        # Two columns whose leaves share a path, or begin as the other does.
+        table = pa.table({"c.x": pa.array([5] * len(column)), "c": column})
+        path: Path = tmp_path / name
+        pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+        return path
+
+    kept = pin_one(written("us.parquet", inside([0, 1_000, -1_000])[what]), tmp_path)
+    assert list(types_of(kept)) == ["c.x", "c"]
+    lost = written("ns.parquet", inside([0, 1_000, 1_001])[what])
+    assert "column c has INT96" in refused(lost, tmp_path)
+
+
+def test_int96_columns_are_told_apart_by_position(tmp_path):
+    whole, part = pa.array([0], pa.timestamp("us")), pa.array([1], pa.timestamp("ns"))
+    nested = pa.StructArray.from_arrays([part], ["b"])
+    for names in (["a.b", "a"], ["a", "a.b"]):
+        columns = {"a.b": whole, "a": nested}
+        path = tmp_path / "t.parquet"
+        table = pa.table({name: columns[name] for name in names})
+        pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+        assert "column a has INT96" in refused(path, tmp_path)
+
+
 LOST = {
     "decimals of 50 digits": pa.table(
         {"ok": [1], "c": pa.array([decimal.Decimal(1)], pa.decimal256(50, 0))}
@@ -150,6 +190,7 @@ def test_what_parquet_would_lose_names_its_column(what, tmp_path):
     assert "column c has" in refused(path, tmp_path)
 
 
+FINER = pa.array([1_001], pa.duration("ns"))
 LOST_ARROW = {
     "seconds": pa.array([MOST // 1000], pa.timestamp("s", "UTC")),
     "seconds in a list": pa.array([[MOST // 1000]], pa.list_(pa.timestamp("s", "UTC"))),
@@ -157,6 +198,15 @@ LOST_ARROW = {
     "dictionary": pa.DictionaryArray.from_arrays(
         pa.array([0]), pa.array([MOST // 1000], pa.timestamp("s", "UTC"))
     ),
+    "list view": pa.ListViewArray.from_arrays(
+        pa.array([0], pa.int32()), pa.array([1], pa.int32()), FINER
+    ),
+    "large list view": pa.LargeListViewArray.from_arrays(pa.array([0]), pa.array([1]), FINER),
+    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), FINER),
+    "far run ends": pa.RunEndEncodedArray.from_arrays(
+        pa.array([1], pa.int32()), pa.array([MOST // 1000], pa.timestamp("s", "UTC"))
+    ),
+    "union": pa.UnionArray.from_sparse(pa.array([1], pa.int8()), [pa.array(["a"]), FINER]),
     "decimal256": pa.array([decimal.Decimal(1)], pa.decimal256(50, 0)),
     "float16": pa.array([1.0], pa.float16()),
 }
@@ -208,6 +258,19 @@ def test_folder_names_are_columns_where_that_is_asked_for(tmp_path):
     other.mkdir(parents=True)
     pq.write_table(pa.table({"a": [1]}), other / "p.parquet")
     assert "other keys" in refused(pattern, tmp_path, options=options)
+
+
+def test_folder_names_that_are_no_utf_8_are_an_error(tmp_path):
+    options = preview.ReadOptions.of(partitions=True)
+    folder = tmp_path / "data" / "k=%FF"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"a": [1]}), folder / "p.parquet")
+    for _ in range(2):
+        pattern = f"{tmp_path}/data/*/p.parquet"
+        assert "not UTF-8" in refused(pattern, tmp_path, options=options)
+        assert pin_one(pattern, tmp_path).manifest.sources[0].doubts
+        folder.rename(os.fsdecode(os.fsencode(folder.parent) + b"/k=\xff"))
+        folder = folder.with_name(os.fsdecode(b"k=\xff"))
 
 
 # --- what files really are ----------------------------------------------------------------------
