@@ -197,7 +197,7 @@ class _Scope:
             case "like":
                 word = "ILIKE" if predicate.fold else "LIKE"
                 return f"{written} {word} {_text(predicate.pattern)}"
-            case "truth":
+            case _:  # a column that is itself a truth value
                 return written
 
 

@@ -956,3 +956,27 @@ def test_every_code_has_a_sentence_and_a_place_in_the_page():
         assert f"| `{code.value}` | {code.weight} | {code.sentence} |" in page
         # And what it takes to meet it; the audit of a ledger has some codes of the same name.
         assert page.count(f"| `{code.value}` |") == 2 + (code.value in audited)
+
+
+def test_an_order_that_cannot_be_asked_about_is_said(world: World):
+    """The rows are compared by what ORDER BY shows; whether it tells all apart is asked."""
+    statement = "SELECT carrier, distance FROM flights ORDER BY carrier, distance"
+    edited = forged(world.bundle(statement), reverse, decide=True)
+
+    def first(observation: Observation, text: str) -> Observation | Code:
+        return world.execute(observation, text) if text == statement else Code.EXECUTION_TOO_SLOW
+
+    assert again(world, edited, first) == {"execution-too-slow"}
+
+
+def test_equal_values_that_look_different_settle_no_order(tmp_path: Path):
+    made = World.__new__(World)
+    made.folder = tmp_path
+    spans = pa.array([(0, 30, 0), (1, 0, 0), (0, 0, 1_000)], pa.month_day_nano_interval())
+    made.snapshot = preview.pin({"t": pa.table({"s": spans})}, into=tmp_path / "snapshot")
+    made._made = {}
+    with preview.Recorder(made.snapshot) as made.recorder:
+        bundle = made.bundle("SELECT s FROM t ORDER BY s")
+        found = again(made, forged(bundle, reverse, decide=True))
+    assert "result-differs" not in found
+    assert found & {"order-differs", "not-repeatable"}

@@ -1100,6 +1100,11 @@ def test_a_standard_stream_that_is_not_there(arguments, closed, status):
     assert "Traceback" not in ended.stderr
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does to what it runs in the background: there, interrupts are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def has_worked_child_of_child(pid: int) -> bool:
     """Say whether the process that runs a program's statement is at work on it."""
     listed = subprocess.run(
@@ -1114,6 +1119,7 @@ def test_an_interrupt_ends_the_program_and_the_engine(pinned):
     statement = "SELECT sum(a.range * b.range) FROM range(100000) a, range(1000000) b"
     process = subprocess.Popen(
         [*PROGRAM, "run", statement, "--snapshot", str(pinned), "--timeout", "1000"],
+        preexec_fn=heed_interrupts,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
