@@ -1,5 +1,11 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""Arrow files and tables in memory (contract 4.1)."""
+"""Arrow files and tables in memory (contract 4.1).
+
+Invariants
+  B1  Each batch is looked at before the engine gets it: what the engine would make less of is an
+      error that names its column.
+  B2  A column of an extension type is kept as what the engine reads, and that is recorded.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -8,9 +14,21 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eligibility.manifest import TypedColumn, TypedDialect
 from preview.errors import SourceError
 from preview.sources.files import reading as reading_file
-from preview.sources.readable import ROWS, Readable, Reading, check_names
+from preview.sources.readable import (
+    ROWS,
+    Readable,
+    Reading,
+    Told,
+    check_fields,
+    check_names,
+    columns_of,
+    extension_of,
+    quoted,
+    rows_of,
+)
 from preview.sources.source import Source
 
 
@@ -18,7 +36,7 @@ from preview.sources.source import Source
 def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     """Make Arrow rows readable by SQL; see `preview.sources.kinds.readable`."""
     with _arrow(source, reading) as (schema, batches):
-        yield from _registered(reading.connection, source, schema, batches)
+        yield from _registered(source, reading, schema, batches)
 
 
 @contextmanager
@@ -42,12 +60,13 @@ def _arrow(
 
 
 def _registered(
-    connection: duckdb.DuckDBPyConnection,
     source: Source,
+    reading: Reading,
     schema: pa.Schema,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[Readable]:
-    """Give the batches a name in SQL; each is looked at before the engine gets it."""
+    """Give the batches a name in SQL; each is looked at before the engine gets it (B1)."""
+    connection = reading.connection
     faults: list[SourceError] = []
 
     def checked() -> Iterator[pa.RecordBatch]:
@@ -64,14 +83,27 @@ def _registered(
 
     check_names(source.shown, schema.names)
     for field in schema:
+        check_fields(source.shown, field)
         try:
             _register(connection, pa.schema([field]), [])
         except duckdb.Error:
             kind = f"column {field.name} has the Arrow type {field.type}"
             raise SourceError(f"{source.shown}: {kind}, which the engine does not read") from None
+    _register(connection, schema, [])
+    types = {name: str(kind) for name, kind in columns_of(connection, ROWS)}
+    noted = tuple(
+        TypedColumn(name=field.name, source_type=extension, type=types[field.name])
+        for field in schema
+        if (extension := extension_of(field)) is not None
+    )
+    told = Told(TypedDialect(columns=noted) if noted else None)
+
+    def fault(_: duckdb.Error) -> SourceError | None:
+        return _refused_column(source, reading)
+
     _register(connection, schema, checked())
     try:
-        yield Readable(f"SELECT * FROM {ROWS}")
+        yield Readable(f"SELECT * FROM {ROWS}", lambda: told, fault)
     finally:
         connection.unregister(ROWS)
     if faults:
@@ -84,9 +116,29 @@ def _register(
     connection.register(ROWS, pa.RecordBatchReader.from_batches(schema, batches))
 
 
-# What the engine makes of times in Arrow: how many units there are in its own one.
+def _refused_column(source: Source, reading: Reading) -> SourceError | None:
+    """Find the column whose values the engine does not take, by reading each alone."""
+    with _arrow(source, reading) as (schema, _):
+        names = schema.names
+    for name in names:
+        with _arrow(source, reading) as (schema, batches):
+            alone = (batch.select([name]) for batch in batches)
+            _register(reading.connection, pa.schema([schema.field(name)]), alone)
+            try:
+                rows_of(reading.connection, f"SELECT max(hash({quoted(name)})) FROM {ROWS}")
+            except duckdb.Error:
+                return SourceError(
+                    f"{source.shown}: column {name} has values that the engine's type of it does "
+                    "not hold"
+                )
+    return None
+
+
+# How many of the engine's microseconds there are in a unit of Arrow.
 _COARSE = {"s": 1_000_000, "ms": 1_000}
 _INT64_MAX = 2**63 - 1
+_DAY_MILLISECONDS = 86_400_000
+_INT32_MAX = 2**31 - 1
 _LISTS = (
     pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType | pa.LargeListViewType
 )
@@ -117,18 +169,23 @@ def _lost(array: pa.Array) -> str | None:
         parts = pc.binary_slice(array.view(pa.binary(16)), 8, 16).view(pa.int64())
         if not _is_multiple(parts, 1000):
             return "parts of a microsecond, which INTERVAL drops"
-    # What has a zone, or is a span, is counted in microseconds there; a plain one keeps its unit.
-    counted = isinstance(kind, pa.DurationType) or (pa.types.is_timestamp(kind) and kind.tz)
-    if counted and kind.unit in _COARSE:
-        ends = pc.min_max(array.view(pa.int64())).as_py()
-        most = max((abs(end) for end in ends.values() if end is not None), default=0)
-        if most > _INT64_MAX // _COARSE[kind.unit]:
+    # A plain time of a coarse unit keeps it, but is shown by way of microseconds.
+    if isinstance(kind, pa.DurationType | pa.TimestampType) and kind.unit in _COARSE:
+        if _farthest(array.view(pa.int64())) > _INT64_MAX // _COARSE[kind.unit]:
             return "times beyond what the engine holds"
+    if kind == pa.date64() and _farthest(array.view(pa.int64())) > _INT32_MAX * _DAY_MILLISECONDS:
+        return "dates beyond what the engine holds"
     return None
 
 
 def _first(found: Iterable[str | None]) -> str | None:
     return next((one for one in found if one is not None), None)
+
+
+def _farthest(numbers: pa.Array) -> int:
+    """Give the largest distance from zero."""
+    ends = pc.min_max(numbers).as_py()
+    return max((abs(end) for end in ends.values() if end is not None), default=0)
 
 
 def _is_multiple(numbers: pa.Array, unit: int) -> bool:

@@ -3,17 +3,20 @@
 
 Invariants
   G1  Every value is kept: what the engine would make less of is an error that names its column.
-      A decimal of more than 38 digits becomes a DOUBLE there, and INT96 loses its nanoseconds.
+      A decimal of more than 38 digits becomes a DOUBLE there, INT96 loses its nanoseconds, an
+      INTERVAL of 2^31 months or days turns negative, and a geometry loses its reference system.
   G2  Plain types cost a look at the schema, and no second look at the values.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eligibility.manifest import TypedColumn, TypedDialect
@@ -24,7 +27,9 @@ from preview.sources.readable import (
     Readable,
     Reading,
     Told,
+    check_fields,
     check_names,
+    extension_of,
     literal,
     quoted,
     rows_of,
@@ -39,21 +44,28 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
     """Make Parquet files readable by SQL; see `preview.sources.kinds.readable`."""
     connection = reading.connection
     first: list[tuple[str, str]] = []
-    noted: dict[str, TypedColumn] = {}
+    source_types: dict[str, str] = {}
     opened = [literal(str(reading.opened(file))) for file in source.files]
     for file, path in zip(source.files, opened, strict=True):
-        found = check_values(source.shown, reading.opened(file))
-        noted |= {column.name: column for column in found}
+        source_types |= check_values(source.shown, reading.opened(file))
         described = f"DESCRIBE FROM read_parquet({path}, hive_partitioning = false)"
         columns = [(row[0], row[1]) for row in rows_of(connection, described)]
         if columns != (first := first or columns):
             raise SourceError(f"{source.shown}: {file.name} has other columns than the first file")
+        for name in [name for name, kind in columns if kind.startswith("GEOMETRY")]:
+            _check_geometry(source.shown, connection, path, reading.opened(file), name)
+            source_types[name] = "WKB"
     rows = f"read_parquet([{', '.join(opened)}], hive_partitioning = false)"
 
     def fault(error: duckdb.Error) -> SourceError | None:
         return _fault(source.shown, connection, rows, [name for name, _ in first], error)
 
-    dialect = TypedDialect(columns=tuple(noted.values())) if noted else None
+    noted = tuple(
+        TypedColumn(name=name, source_type=source_types[name], type=kind)
+        for name, kind in first
+        if name in source_types
+    )
+    dialect = TypedDialect(columns=noted) if noted else None
     query = f"SELECT * FROM {rows}"
     folders = partitions_of(source)
     if folders.columns and len(opened) > 1:
@@ -83,7 +95,7 @@ def _fault(
     return None
 
 
-def check_values(shown: str, path: Path) -> tuple[TypedColumn, ...]:
+def check_values(shown: str, path: Path) -> dict[str, str]:
     """See that the engine keeps every value of a Parquet file (G1).
 
     Args:
@@ -91,38 +103,78 @@ def check_values(shown: str, path: Path) -> tuple[TypedColumn, ...]:
         path: of the file.
 
     Returns:
-        The columns whose type becomes another that holds every value.
+        For each column that becomes a type of another name, the type it has there.
 
     Raises:
         SourceError: it is no Parquet file, or a column cannot be kept as it is.
     """
     with files.reading(shown):
-        schema = pq.ParquetFile(path).schema
-        fields = list(schema.to_arrow_schema())
+        file = pq.ParquetFile(path)
+        schema, fields = file.schema, list(file.schema.to_arrow_schema())
         check_names(shown, [field.name for field in fields])
+        # What the writer had, where it was Arrow.
+        noted = {field.name: str(kind) for field in file.schema_arrow if (kind := _of_arrow(field))}
         # By position: the path of a leaf does not tell a.b from the b in a.
-        owners = [field for field in fields for _ in range(_leaf_count(field.type))]
-        noted, looked_at = [], set()
-        for place, owner in zip(range(len(schema)), owners, strict=True):
-            column, name = schema.column(place), owner.name
-            is_whole = owner.type.num_fields == 0
-            if column.logical_type.type == "DECIMAL" and column.precision > DECIMAL_DIGITS_MAX:
-                raise SourceError(
-                    f"{shown}: column {name} has decimals of {column.precision} digits, and at most "
-                    f"{DECIMAL_DIGITS_MAX} are kept; write it with fewer, or as text"
-                )
-            if column.physical_type == "INT96" and name not in looked_at:
-                if not _is_microseconds(path, name):
+        place = 0
+        for owner in fields:
+            check_fields(shown, owner)
+            for leaf in range(_leaf_count(owner.type)):
+                column, name = schema.column(place), owner.name
+                place += 1
+                kind = _source_type(column)
+                if kind == "DECIMAL" and column.precision > DECIMAL_DIGITS_MAX:
+                    raise SourceError(
+                        f"{shown}: column {name} has decimals of {column.precision} digits, and at "
+                        f"most {DECIMAL_DIGITS_MAX} are kept; write it with fewer, or as text"
+                    )
+                if kind == "INT96" and not _is_microseconds(path, name, leaf):
                     raise SourceError(
                         f"{shown}: column {name} has INT96 timestamps with parts of a microsecond, "
                         "which would be lost; write it as TIMESTAMP with nanoseconds"
                     )
-                looked_at.add(name)
-                if is_whole:
-                    noted.append(TypedColumn(name=name, source_type="INT96", type="TIMESTAMP"))
-            if column.logical_type.type == "FLOAT16" and is_whole:
-                noted.append(TypedColumn(name=name, source_type="FLOAT16", type="FLOAT"))
-    return tuple(noted)
+                if kind == "INTERVAL" and not _is_signed(path, name, leaf):
+                    raise SourceError(
+                        f"{shown}: column {name} has intervals of more months or days than the "
+                        "engine holds; write them as numbers"
+                    )
+                if kind in ("INT96", "FLOAT16") and owner.type.num_fields == 0:
+                    noted[name] = kind
+    return noted
+
+
+def _source_type(column: pq.ColumnSchema) -> str:
+    """Name the type of a leaf, as far as it matters here."""
+    if column.physical_type == "INT96":
+        return "INT96"
+    if column.converted_type == "INTERVAL":
+        return "INTERVAL"
+    return str(column.logical_type.type)
+
+
+def _of_arrow(field: pa.Field) -> str | None:
+    """Name a type of Arrow that Parquet has no type for."""
+    if isinstance(field.type, pa.DurationType):
+        return str(field.type)
+    return extension_of(field)
+
+
+def _check_geometry(
+    shown: str, connection: duckdb.DuckDBPyConnection, rows: str, path: Path, name: str
+) -> None:
+    """See that geometries keep all their bytes: the engine drops the number of their system."""
+    batches = pq.ParquetFile(path).iter_batches(columns=[name])
+    columns = (batch.column(batch.schema.get_field_index(name)) for batch in batches)
+    there = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in columns)
+    size = f"SELECT sum(octet_length(ST_AsWKB({quoted(name)}))) FROM read_parquet({rows})"
+    try:
+        [(kept,)] = rows_of(connection, size)
+    except duckdb.Error:
+        kept = None
+    if (kept or 0) != there:
+        raise SourceError(
+            f"{shown}: column {name} has geometries that the engine does not keep whole, as those "
+            "with the number of a reference system; write them as plain WKB"
+        )
 
 
 def _leaf_count(kind: pa.DataType) -> int:
@@ -130,22 +182,33 @@ def _leaf_count(kind: pa.DataType) -> int:
     return sum(map(_leaf_count, inner)) if inner else 1
 
 
-def _is_microseconds(path: Path, name: str) -> bool:
-    """Say whether no INT96 timestamp in a column has parts of a microsecond."""
-    readers = [
-        pq.ParquetFile(path, coerce_int96_timestamp_unit=unit).iter_batches(columns=[name])
-        for unit in ("ns", "us")
-    ]
-    for both in zip(*readers, strict=True):
+def _values(path: Path, name: str, leaf: int, unit: str = "ns") -> Iterator[pa.Array]:
+    """Give the values of one leaf of a column."""
+    file = pq.ParquetFile(path, coerce_int96_timestamp_unit=unit)
+    for batch in file.iter_batches(columns=[name]):
         # Named a.b, a column brings the b in a with it.
-        columns = [batch.column(batch.schema.get_field_index(name)) for batch in both]
-        for fine, coarse in zip(*map(_leaves, columns), strict=True):
-            if fine.type == coarse.type:  # no INT96: there the unit is the file's
-                continue
-            # Nanoseconds wrap around beyond the year 2262, and so does the product.
-            wrapped = _integers(coarse) * np.int64(1000)
-            if not np.array_equal(_integers(fine), wrapped):
-                return False
+        column = batch.column(batch.schema.get_field_index(name))
+        yield next(islice(_leaves(column), leaf, None))
+
+
+def _is_microseconds(path: Path, name: str, leaf: int) -> bool:
+    """Say whether no INT96 timestamp of a leaf has parts of a microsecond."""
+    for fine, coarse in zip(
+        _values(path, name, leaf), _values(path, name, leaf, "us"), strict=True
+    ):
+        # Nanoseconds wrap around beyond the year 2262, and so does the product.
+        wrapped = _integers(coarse) * np.int64(1000)
+        if not np.array_equal(_integers(fine), wrapped):
+            return False
+    return True
+
+
+def _is_signed(path: Path, name: str, leaf: int) -> bool:
+    """Say whether no interval of a leaf has 2^31 months or days: the engine counts them signed."""
+    for array in _values(path, name, leaf):
+        parts = np.frombuffer(b"".join(array.drop_null().to_pylist()), "<u4").reshape(-1, 3)
+        if (parts[:, :2] > np.iinfo(np.int32).max).any():
+            return False
     return True
 
 

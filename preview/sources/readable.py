@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.evidence import Pin, fold
@@ -167,6 +168,52 @@ def check_names(shown: str, names: Sequence[str]) -> None:
         if first is None:
             raise SourceError(f"{shown}: the name of column {place} is empty or holds a NUL")
         raise SourceError(f"{shown}: columns {first} and {place} have one name")
+
+
+def check_fields(shown: str, column: pa.Field) -> None:
+    """See that the engine keeps the names of what a column holds: it renames one that repeats.
+
+    Args:
+        shown: how errors name the source.
+        column: of Arrow's schema.
+
+    Raises:
+        SourceError: two names in one struct are equal, or one is empty, or holds a NUL.
+    """
+    kinds = [column.type]
+    while kinds:
+        kind = kinds.pop()
+        if isinstance(kind, pa.BaseExtensionType):
+            kinds.append(kind.storage_type)
+        elif isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType):
+            kinds.append(kind.value_type)
+        fields = [kind.field(place) for place in range(kind.num_fields)]
+        names = [field.name for field in fields]
+        # Where none has a name, it is a tuple.
+        if (pa.types.is_struct(kind) or pa.types.is_union(kind)) and any(names):
+            if name_fault(names) is not None:
+                raise SourceError(
+                    f"{shown}: column {column.name} has fields inside it with one name, letter "
+                    "case aside, or with a name that is empty or holds a NUL; rename them"
+                )
+        kinds.extend(field.type for field in fields)
+
+
+def extension_of(column: pa.Field) -> str | None:
+    """Give the name of a column's extension type, whether pyarrow knows it or not.
+
+    Args:
+        column: of Arrow's schema.
+
+    Returns:
+        The name; None where there is none, or the engine has a type of that name.
+    """
+    if isinstance(column.type, pa.BaseExtensionType):
+        name = str(column.type.extension_name)
+    else:
+        given = (column.metadata or {}).get(b"ARROW:extension:name", b"")
+        name = given.decode(errors="replace")
+    return None if name in ("", "arrow.json", "arrow.uuid") else name
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:

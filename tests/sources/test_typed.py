@@ -2,10 +2,13 @@
 
 import decimal
 import gzip
+import json
 import os
+import struct
 import zipfile
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -192,6 +195,13 @@ def test_what_parquet_would_lose_names_its_column(what, tmp_path):
 
 FINER = pa.array([1_001], pa.duration("ns"))
 LOST_ARROW = {
+    "plain seconds": pa.array([MOST // 10**6 + 1], pa.timestamp("s")),
+    "plain milliseconds": pa.array([-(MOST // 1000) - 1], pa.timestamp("ms")),
+    "date64": pa.array([86_400_000 * 2**36], pa.int64()).view(pa.date64()),
+    "date64 in a list": pa.ListArray.from_arrays(
+        [0, 1], pa.array([-86_400_000 * 2**36], pa.int64()).view(pa.date64())
+    ),
+    "a map with a key twice": pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int64())),
     "seconds": pa.array([MOST // 1000], pa.timestamp("s", "UTC")),
     "seconds in a list": pa.array([[MOST // 1000]], pa.list_(pa.timestamp("s", "UTC"))),
     "spans": pa.array([MOST - 1], pa.duration("ms")),
@@ -215,6 +225,123 @@ LOST_ARROW = {
 @pytest.mark.parametrize("what", LOST_ARROW)
 def test_what_arrow_would_lose_names_its_column(what, tmp_path):
     assert "column c has" in refused(pa.table({"ok": [1], "c": LOST_ARROW[what]}), tmp_path)
+
+
+def test_an_arrow_file_with_values_the_engine_does_not_take_names_their_column(tmp_path):
+    table = pa.table({"ok": [1], "c": LOST_ARROW["a map with a key twice"]})
+    with pa.ipc.new_stream(str(tmp_path / "t.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    assert "column c has" in refused(tmp_path / "t.arrow", tmp_path)
+
+
+STRUCTS = {
+    "twice": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
+    "but for case": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "A"]),
+    "one empty": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", ""]),
+    "a NUL": pa.StructArray.from_arrays([pa.array([1])], ["a\0b"]),
+}
+
+
+@pytest.mark.parametrize("inside", ["alone", "list", "dictionary"])
+@pytest.mark.parametrize("what", STRUCTS)
+def test_names_inside_a_column_are_kept_or_refused(what, inside, tmp_path):
+    """The engine renames one that repeats, and cuts one at a NUL."""
+    column = STRUCTS[what]
+    if inside == "list":
+        column = pa.ListArray.from_arrays([0, 1], column)
+    if inside == "dictionary":
+        column = pa.DictionaryArray.from_arrays(pa.array([0]), column)
+    table = pa.table({"ok": [1], "c": column})
+    assert "column c has fields" in refused(table, tmp_path)
+    if inside != "dictionary":
+        pq.write_table(table, tmp_path / "t.parquet")
+        assert "column c has fields" in refused(tmp_path / "t.parquet", tmp_path)
+
+
+class Kilometres(pa.ExtensionType):  # type: ignore[misc]
+    """A type of someone's own."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "test.kilometres")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+@pytest.mark.parametrize("how", ["memory", "arrow", "parquet"])
+def test_an_extension_type_keeps_its_values_and_is_recorded(how, tmp_path):
+    column = pa.ExtensionArray.from_storage(Kilometres(), pa.array([MOST, None]))
+    uuids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16] * 2, pa.binary(16)))
+    table = pa.table({"c": column, "u": uuids})
+    source: object = table
+    if how == "arrow":
+        source = tmp_path / "t.arrow"
+        with pa.ipc.new_file(str(source), table.schema) as writer:
+            writer.write_table(table)
+    if how == "parquet":
+        source = tmp_path / "t.parquet"
+        pq.write_table(table, source)
+    made = pin_one(source, tmp_path)
+    assert rows_of(made, "SELECT c FROM t") == [(MOST,), (None,)]
+    assert types_of(made) == {"c": "BIGINT", "u": "UUID"}
+    assert converted(made) == [("c", "test.kilometres", "BIGINT")]
+
+
+def converted(made: preview.Snapshot) -> list[tuple[str, str, str]]:
+    (source,) = made.manifest.sources
+    assert isinstance(source, TableSource)
+    assert isinstance(source.dialect, TypedDialect)
+    return [(one.name, one.source_type, one.type) for one in source.dialect.columns]
+
+
+def test_spans_in_parquet_are_numbers_and_their_unit_is_recorded(tmp_path):
+    """Parquet has no type for them: they are counts there, whatever Arrow notes beside."""
+    pq.write_table(pa.table({"c": FINER}), tmp_path / "t.parquet")
+    made = pin_one(tmp_path / "t.parquet", tmp_path)
+    assert rows_of(made, "FROM t") == [(1_001,)]
+    assert converted(made) == [("c", "duration[ns]", "BIGINT")]
+
+
+def intervals(path: Path, months: int, days: int, milliseconds: int) -> Path:
+    """Write an interval of Parquet, whose three numbers have no sign."""
+    rows = duckdb.sql("SELECT 7::INTEGER AS ok, {'x': to_months(5) + to_days(6)} AS c")
+    rows.write_parquet(str(path), compression="uncompressed")
+    data, old = path.read_bytes(), struct.pack("<3I", 5, 6, 0)
+    assert data.count(old) == 1
+    path.write_bytes(data.replace(old, struct.pack("<3I", months, days, milliseconds)))
+    return path
+
+
+def test_intervals_of_parquet_do_not_turn_negative(tmp_path):
+    kept = intervals(tmp_path / "t.parquet", 2**31 - 1, 2**31 - 1, 2**32 - 1)
+    told = rows_of(pin_one(kept, tmp_path), "SELECT CAST(c.x AS VARCHAR) FROM t")
+    assert told == [("178956970 years 7 months 2147483647 days 1193:02:47.295",)]
+    for months, days in ((2**31, 0), (0, 2**32 - 1)):
+        lost = intervals(tmp_path / "t.parquet", months, days, 0)
+        assert "column c has intervals" in refused(lost, tmp_path)
+
+
+def geometries(path: Path, *values: bytes | None) -> Path:
+    """Write geometries as GeoParquet does: as WKB, named in the file's metadata."""
+    column: dict[str, object] = {"encoding": "WKB", "geometry_types": [], "crs": None}
+    geo = {"version": "1.1.0", "primary_column": "c", "columns": {"c": column}}
+    table = pa.table({"ok": range(len(values)), "c": pa.array(values, pa.binary())})
+    pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+    return path
+
+
+def test_geometries_are_kept_whole_or_refused(tmp_path):
+    point = struct.pack("<BIdd", 1, 1, 1.0, 2.0)
+    high = struct.pack("<BIddd", 1, 1001, 1.0, 2.0, 3.0)
+    made = pin_one(geometries(tmp_path / "t.parquet", point, None, high), tmp_path)
+    told = rows_of(made, "SELECT CAST(c AS VARCHAR) FROM t")
+    assert told == [("POINT (1 2)",), (None,), ("POINT Z (1 2 3)",)]
+    assert converted(made) == [("c", "WKB", "GEOMETRY")]
+    numbered = struct.pack("<BIIdd", 1, 0x20000001, 4326, 1.0, 2.0)
+    inside = struct.pack("<BII", 1, 7, 1) + numbered
+    for lost in (numbered, inside, point + b"more", b"junk"):
+        path = geometries(tmp_path / "t.parquet", point, lost)
+        assert "column c has geometries" in refused(path, tmp_path)
 
 
 def test_a_date_of_arrow_with_a_time_of_day_is_an_error(tmp_path):
