@@ -26,12 +26,14 @@ _ITS_OWN: dict[Format, bytes] = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _PAGES = (b"<!doctype html", b"<html")
 
 
-def check_content(path: Path, kind: Format) -> None:
+def check_content(path: Path, kind: Format, *, is_given: bool) -> None:
     """See that a file is not something else than it is read as.
 
     Args:
         path: of it.
         kind: as what it is read.
+        is_given: whether its format was given. A text may begin as some other files do, and who
+            says that it is one is believed.
 
     Raises:
         SourceError: it is something else, or cannot be read; the message says what to do.
@@ -41,13 +43,27 @@ def check_content(path: Path, kind: Format) -> None:
     own = _ITS_OWN.get(kind)
     if path.suffix.lower() in COMPRESSED or (own is not None and head.startswith(own)):
         return
-    found = next((one[1:] for one in _KINDS if head.startswith(one[0])), None)
-    if found is None and head[8:12] == b"DUCK":
-        found = ("a DuckDB database", "name a table in it, as in {name}::table")
-    if found is None and head.lstrip().lower().startswith(_PAGES):
-        found = ("a web page", "download the file itself")
+    found = _found(head)
     if found is not None:
-        what, cure = found[0], found[1].format(name=path.name)
+        what, cure, may_be_text = found
+        may_be_text = may_be_text and kind in ("csv", "json")
+        if may_be_text and is_given:
+            return
+        cure = cure.format(name=path.name)
+        if may_be_text:
+            cure += f"; or say --format {kind} if it is text after all"
         raise SourceError(f"{path.name}: it is {what}, and not what its name says; {cure}")
     if kind == "parquet":
         raise SourceError(f"{path.name}: it is no Parquet file; say what it is, as in --format csv")
+
+
+def _found(head: bytes) -> tuple[str, str, bool] | None:
+    """Say what begins like this, what to do, and whether a text may begin so as well."""
+    for start, what, cure in _KINDS:
+        if head.startswith(start):
+            return what, cure, start.isascii() and start.decode().isprintable()
+    if head[8:12] == b"DUCK":
+        return "a DuckDB database", "name a table in it, as in {name}::table", False
+    if head.lstrip().lower().startswith(_PAGES):
+        return "a web page", "download the file itself", True
+    return None

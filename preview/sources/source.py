@@ -136,7 +136,7 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
             return Source("parquet", path.name, _matching(path, options), options)
         raise SourceError(f"{path.name}: there is no such file")
     file_format = _format(path, options)
-    check_content(path, file_format)
+    check_content(path, file_format, is_given=options.format is not None)
     return Source(file_format, path.name, (path,), options)
 
 

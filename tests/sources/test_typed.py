@@ -4,6 +4,7 @@ import decimal
 import gzip
 import json
 import os
+import resource
 import struct
 import zipfile
 from pathlib import Path
@@ -430,6 +431,24 @@ def test_a_file_that_is_something_else_is_named_for_what_it_is(name, what, tmp_p
     assert ";" in message
 
 
+@pytest.mark.parametrize("start", ["PAR1", "ARROW1", "%PDF-", "<html>"])
+def test_a_text_that_begins_like_something_else_is_read_as_what_it_is_said_to_be(start, tmp_path):
+    path = csv(tmp_path / "t.csv", f"{start},b\n1,2\n")
+    assert "--format csv" in refused(path, tmp_path)
+    made = pin_one(path, tmp_path, options=preview.ReadOptions.of(format="csv"))
+    assert types_of(made) == {start: "BIGINT", "b": "BIGINT"}
+    for data in (
+        b"SQLite format 3\0",
+        b"PK\x03\x04",
+        b"\x1f\x8b",
+        b"(\xb5/\xfd",
+        b"\0" * 8 + b"DUCK",
+    ):
+        path.write_bytes(data)
+        options = preview.ReadOptions.of(format="csv", encoding="latin-1")
+        assert "not what its name says" in refused(path, tmp_path, options=options)
+
+
 @pytest.mark.parametrize(
     "address", ["https://host/t.csv", "s3://bucket/t.csv", "gs://b/t", "file:///t.csv"]
 )
@@ -489,6 +508,69 @@ def test_a_link_that_leads_elsewhere_while_it_is_read_fools_nobody(tmp_path, mon
     assert rows_of(pin_one(link, tmp_path), "FROM t") == [(1,)]
 
 
+def example(folder: Path, kind: str) -> Path:
+    """Write many rows, so that a reader that keeps to its start would notice nothing."""
+    table, path = pa.table({"a": range(50_000)}), folder / f"t.{kind}"
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "arrow":
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=1_000)
+    elif kind == "csv":
+        csv(path, "a\n" + "\n".join(map(str, range(50_000))) + "\n")
+    else:
+        csv(path, "".join(f'{{"a": {place}}}\n' for place in range(50_000)))
+    return path
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.rename(path)
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def appended(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"1\n" if path.suffix == ".csv" else b'{"a": 1}\n')
+
+
+@pytest.mark.parametrize("change", [replaced, truncated, appended])
+@pytest.mark.parametrize("when", ["hold", "check"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "ndjson"])
+def test_a_file_that_changes_after_it_was_hashed_is_an_error(
+    kind, when, change, tmp_path, monkeypatch
+):
+    """Before it is read, and once it was: also where what was read would be the same."""
+    path, usual = example(tmp_path, kind), getattr(files.Held, when)
+
+    def hold(self: files.Held, file: Path) -> None:
+        usual(self, file)
+        change(path)
+
+    def check(self: files.Held) -> None:
+        change(path)
+        usual(self)
+
+    monkeypatch.setattr(files.Held, when, {"hold": hold, "check": check}[when])
+    message = refused(path, tmp_path)
+    if when == "check" or change is replaced:
+        assert "changed" in message
+
+
+@pytest.fixture
+def few_descriptors():
+    """Let this process hold few files, as a usual shell does, until it asks for more."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("few_descriptors")
 def test_many_files_at_once(tmp_path):
     for place in range(600):
         pq.write_table(pa.table({"a": [place]}), tmp_path / f"{place:04}.parquet")
