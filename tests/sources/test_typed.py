@@ -350,6 +350,70 @@ def test_a_date_of_arrow_with_a_time_of_day_is_an_error(tmp_path):
     assert "damaged" in refused(pa.table({"c": odd}), tmp_path)
 
 
+BAD_TABLES = {
+    "columns 1 and 2": pa.table([pa.array([1]), pa.array([2])], names=["a", "A"]),
+    "no columns": pa.table({}),
+    "holds a NUL": pa.table({"a\0b": [1]}),
+    "is empty": pa.table({"": [1]}),
+    "decimal256": pa.table({"x": pa.array([decimal.Decimal(1)], pa.decimal256(50, 0))}),
+    "damaged": pa.table(
+        {
+            "x": pa.Array.from_buffers(
+                pa.string(),
+                1,
+                [None, pa.py_buffer(struct.pack("<2i", 0, 1)), pa.py_buffer(b"\xff")],
+            )
+        }
+    ),
+}
+
+
+MIXED = pa.array([1_000, None, 1_001], pa.duration("ns"))
+FINE = pa.array([1_000, None, 2_000], pa.duration("ns"))
+SPANS = pa.array([(1, 2, 3_000), None, (0, 0, -1)], pa.month_day_nano_interval())
+
+
+def test_parts_of_a_microsecond_are_not_dropped(tmp_path):
+    lists = [0, 1, 2, 3]
+    for array in (
+        MIXED,
+        SPANS,
+        pa.StructArray.from_arrays([MIXED], ["x"]),
+        pa.ListArray.from_arrays(lists, MIXED),
+        pa.MapArray.from_arrays(lists, pa.array(["a", "b", "c"]), SPANS),
+    ):
+        assert "parts of a microsecond" in refused(pa.table({"x": array}), tmp_path)
+    table = pa.table({"a": FINE, "b": SPANS.slice(0, 2).take(pa.array([0, 1, 0]))})
+    made = pin_one(table, tmp_path)
+    assert rows_of(made, "SELECT CAST(a AS VARCHAR), CAST(b AS VARCHAR) FROM t LIMIT 1") == [
+        ("00:00:00.000001", "1 month 2 days 00:00:00.000003")
+    ]
+
+
+@pytest.mark.parametrize("expected", BAD_TABLES)
+def test_a_table_in_memory_can_be_bad_too(expected, tmp_path):
+    assert expected in refused(BAD_TABLES[expected], tmp_path)
+
+
+def test_a_damaged_arrow_file_is_an_error(tmp_path):
+    table = BAD_TABLES["damaged"]
+    with pa.ipc.new_file(str(tmp_path / "bad.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    assert "damaged" in refused(tmp_path / "bad.arrow", tmp_path)
+
+
+def test_parquet_files_read_together_have_the_same_columns(tmp_path):
+    write = pq.write_table
+    write(pa.table({"a": [1], "b": ["x"]}), tmp_path / "1.parquet")
+    write(pa.table({"a": [1], "b": ["x"], "c": [2]}), tmp_path / "2.parquet")
+    assert "2.parquet has other columns" in refused(f"{tmp_path}/*.parquet", tmp_path)
+    csv(tmp_path / "3.csv", "a\n1\n")
+    assert ".parquet" in refused(f"{tmp_path}/[13].*", tmp_path)
+    nested = pa.table({"a": [{"x": 1, "y": [1]}], "x": [{"a": 1}]})
+    write(nested, tmp_path / "4.parquet")
+    assert list(types_of(pin_one(tmp_path / "4.parquet", tmp_path))) == ["a", "x"]
+
+
 # --- folders ------------------------------------------------------------------------------------
 
 
