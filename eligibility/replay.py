@@ -301,9 +301,11 @@ class _Comparison:
         """Positions of the first sort keys, as long as they are shown and can be compared."""
         shown: list[int] = []
         for key in self._reading.order or ():
-            if key.output is None or self._columns[key.output].kind == "open":
-                break
-            if type_class(self._observation.columns[key.output].type) in _VAGUE:
+            if (
+                key.output is None
+                or self._columns[key.output].kind == "open"
+                or type_class(self._observation.columns[key.output].type) in _VAGUE
+            ):
                 break
             shown.append(key.output)
         return shown
