@@ -233,7 +233,7 @@ def program(body: str) -> str:
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {root!r})\n{body}"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1_000,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

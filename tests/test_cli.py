@@ -250,11 +250,9 @@ def test_check_with_the_engine(pinned, statement, status, engine, reasons):
 def test_check_of_a_statement_that_does_not_bind_in_time_is_withheld(pinned):
     doubling = ", ".join(f"c{i} + c{i} AS c{i + 1}" for i in range(24))
     statement = f"SELECT distance AS c0, {doubling} FROM flights"
-    started = time.monotonic()
     found = call("check", statement, "--snapshot", pinned, "--timeout", "1")
     assert found.status == 1
     assert "killed after" in found.out
-    assert time.monotonic() - started < 20
 
 
 def test_check_with_a_schema_reads_the_text_alone_and_says_so(folder):
@@ -790,7 +788,10 @@ def test_every_hint_is_true():
         ("SELECT SUM(DISTINCT nothing) FROM flights GROUP BY upper(nothing)", None),
         ("SELECT a FROM flights JOIN airlines USING (carrier)", None),
         ("SELECT 1 FROM flights", None),
-        (f"SELECT upper(carrier) FROM flights GROUP BY {'1' * 5000}", "select the column itself: carrier"),
+        (
+            f"SELECT upper(carrier) FROM flights GROUP BY {'1' * 5000}",
+            "select the column itself: carrier",
+        ),
     ],
 )
 def test_what_a_hint_says(statement, said):
@@ -1098,18 +1099,29 @@ def test_a_standard_stream_that_is_not_there(arguments, closed, status):
     assert "Traceback" not in ended.stderr
 
 
+def has_worked_child_of_child(pid: int) -> bool:
+    """Say whether the process that runs a program's statement is at work on it."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,times="], stdout=subprocess.PIPE, text=True, check=True
+    )
+    rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    children = {one for one, parent, _ in rows if parent == pid}
+    return any(parent in children and seconds > 1 for _, parent, seconds in rows)
+
+
 def test_an_interrupt_ends_the_program_and_the_engine(pinned):
     statement = "SELECT sum(a.range * b.range) FROM range(100000) a, range(1000000) b"
     process = subprocess.Popen(
-        [*PROGRAM, "run", statement, "--snapshot", str(pinned), "--timeout", "60"],
+        [*PROGRAM, "run", statement, "--snapshot", str(pinned), "--timeout", "1000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    time.sleep(3)
-    assert process.poll() is None
+    while not has_worked_child_of_child(process.pid):
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import struct
-import time
+import threading
 
 import duckdb
 import pyarrow as pa
@@ -196,13 +196,15 @@ def test_a_variant_counts_as_what_it_holds(engine, tmp_path):
 
 def test_the_other_workers_end_soon_after_a_fault(engine, monkeypatch):
     parts = []
+    interrupted = threading.Event()
 
     def slow(part: pa.Table) -> list[bytes]:
         parts.append(part)
-        time.sleep(0.2)
+        interrupted.wait()
         return [b""]
 
     def end(done: int) -> None:
+        interrupted.set()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(content_hash, "READ_BYTES_MAX", 1)

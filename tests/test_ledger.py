@@ -453,7 +453,7 @@ def in_a_small_world(folder: Path, mount: str, code: str) -> str:
             cwd=ROOT,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=1_000,
         )
     except OSError:
         pytest.skip("no file system can be made here")

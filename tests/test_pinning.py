@@ -434,7 +434,7 @@ else:
     def stop(*arguments):
         original(*arguments)
         print("there", flush=True)
-        time.sleep(60)
+        time.sleep(100_000)
     setattr(pinning, how, stop)
 table = pa.table({"a": pa.array(range(200_000)), "s": [str(n * n) for n in range(200_000)]})
 try:
