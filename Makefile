@@ -17,10 +17,10 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format pages bench fuzz kill faults mutants lock clean
+.PHONY: help demo test check check-services format pages bench fuzz files real kill forks beside faults forgeries mutants lock clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
 	@$(BIN) examples/demo.py
@@ -37,6 +37,12 @@ check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
 	$(VENV)/bin/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test
 
+check-services: $(INSTALLED) ## run the tests against real servers; where there is no PostgreSQL, Debian's is installed
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \
+	    echo "installing PostgreSQL"; apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -qq --no-install-recommends postgresql postgresql-client >/dev/null; }
+	@$(BIN) -m pytest --quiet tests/services
+
 format: $(INSTALLED) ## rewrite the code in the project's format
 	@$(BIN) -m ruff check --fix --quiet
 	@$(BIN) -m ruff format --quiet
@@ -50,17 +56,32 @@ bench: $(INSTALLED) ## measure what it costs, and write docs/benchmarks.md; QUIC
 fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
 	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
 
+files: $(INSTALLED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
+	@$(BIN) -m tests.files.campaign --count $(or $(COUNT),100000)
+
+real: $(INSTALLED) ## pin the data files that packages ship, judge each, and write docs/real-files.md
+	@$(BIN) -m tests.files.real --write
+
 kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)
 
+forks: $(INSTALLED) ## fork processes that append to a ledger, 1,000 rounds; ROUNDS=n: so many
+	@$(BIN) -m benchmarks.forks $(ROUNDS)
+
+beside: $(INSTALLED) ## verify a ledger 500 times while eight processes append to it; RUNS=n: so often
+	@$(BIN) -m benchmarks.beside $(RUNS)
+
 faults: $(INSTALLED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
 	@$(BIN) -m tests.faults $(KILLS)
+
+forgeries: $(INSTALLED) ## forge the meaning of 10,000 signed bundles, and see that what is false fails; COUNT=n: so many
+	@$(BIN) -m tests.forgeries $(COUNT)
 
 mutants: $(INSTALLED) ## change the decision in every small way, and see which changes the tests notice
 	@$(BIN) -m tests.mutation
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
-	@.uv/bin/uv pip compile pyproject.toml --group all --universal --python-version 3.11 \
+	@.uv/bin/uv pip compile pyproject.toml --all-extras --group all --universal --python-version 3.11 \
 	    --generate-hashes --no-annotate --no-header --quiet \
 	    --output-file requirements.lock
 

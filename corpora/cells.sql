@@ -172,3 +172,35 @@ SELECT id, length(tx), tx FROM wide WHERE id < 33;
 --> #2  withheld function
 --> tx  column main.wide.tx
 --> complete nothing
+
+-- A sum of floats is stated if it may be off by little beside what it is.
+SELECT SUM(sums), AVG(clean), AVG(id) FROM floats WHERE id < 3;
+--> #1  SUM(sums) main.floats  where floats.id < 3
+--> #2  AVG(clean) main.floats  where floats.id < 3
+--> #3  AVG(id) main.floats  where floats.id < 3
+--> fact SUM(floats.sums) ≈ 1e+16 where floats.id < 3
+--> fact AVG(floats.clean) ≈ 1.0 where floats.id < 3
+--> fact AVG(floats.id) ≈ 1.5 where floats.id < 3
+
+-- One edit away: what is large cancels out, and what is left was rounded away.
+SELECT SUM(sums), AVG(clean), AVG(id) FROM floats WHERE id < 5;
+--> #1  SUM(sums) main.floats  where floats.id < 5
+--> #2  AVG(clean) main.floats  where floats.id < 5
+--> #3  AVG(id) main.floats  where floats.id < 5
+--> cell 1.1 withheld sum-not-stable
+--> fact AVG(floats.clean) ≈ 1.5 where floats.id < 5
+--> fact AVG(floats.id) ≈ 2.5 where floats.id < 5
+
+-- A group of one value: nothing is added, so nothing is off.
+SELECT id, SUM(sums) FROM floats GROUP BY id ORDER BY id;
+--> id  column main.floats.id
+--> #2  SUM(sums) main.floats  group id
+--> selection order_by
+--> fact floats.id = 1 in result row 1
+--> fact SUM(floats.sums) ≈ 1e+16 for floats.id = 1
+--> fact floats.id = 2 in result row 2
+--> fact SUM(floats.sums) ≈ 1.0 for floats.id = 2
+--> fact floats.id = 3 in result row 3
+--> fact SUM(floats.sums) ≈ -1e+16 for floats.id = 3
+--> fact floats.id = 4 in result row 4
+--> fact SUM(floats.sums) ≈ 1.0 for floats.id = 4

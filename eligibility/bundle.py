@@ -9,7 +9,8 @@ Invariants
   V3  Every byte is bound: what no hash covers is fixed, or a signature by a key whose id is its
       hash. What was changed is not examined further.
   V4  A failure dominates; what could not be checked leaves `unverified`, never `passed`.
-  V5  A finding is a code and a JSON pointer of schema fields: never a text of the bundle.
+  V5  A finding is a code and a JSON pointer of schema fields: never a text of the bundle, but for
+      the number of an engine's version, which is digits and dots.
 """
 
 import base64
@@ -35,8 +36,9 @@ from eligibility.record import (
     payload_hash,
 )
 from eligibility.release import release
-from eligibility.replay import Execute, compared
+from eligibility.replay import compared
 from eligibility.shape import Model
+from eligibility.upheld import Execute
 from eligibility.verification import Code, Counts, Hashes, Report, Verification
 
 BUNDLE_BYTES_MAX = 16 * 1024 * 1024
@@ -249,6 +251,7 @@ def verify(
         observation = evidence.observation.payload.observation
         for code, at in compared(observation, execute):
             report.add(code, f"/payload/predicate/observation/payload/observation{at}")
+        report.advise(observation.engine.name, observation.engine.version)
     return report.verification(made, _hashes(evidence), _counts(evidence))
 
 

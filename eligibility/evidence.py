@@ -13,14 +13,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
 from eligibility.reasons import Reason
-from eligibility.shape import COUNT_MAX, Calculation, Model, Predicate, Shape
+from eligibility.shape import COUNT_MAX, Calculation, Model, Predicate, Shape, cached_property
 from eligibility.types import base_name
 from eligibility.unicode import CHARACTERS_VERSION
 

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Sequence
 from eligibility.evidence import Cell, Column, GroupCell, Table
 from eligibility.shape import Calculation, Predicate
 
+# By their whole paths: nothing that a database holds stands in for them.
+_NUL = "' || system.main.chr(0) || '"
+_COUNT = "system.main.count({0})"
+_SIZE = "CAST(system.main.sum(system.main.abs({0})) AS VARCHAR)"
 _SIGNS = {"and": " AND ", "or": " OR "}
 # ruff: noqa: S608 - every name is quoted or given here, every value is quoted
 # What an output gives: a column and, of an aggregate, the calculation; (COUNT, None) is COUNT(*).
@@ -43,7 +47,7 @@ def extents(
     asked = []
     for name in columns:
         column = scope.column(name)
-        asked += [f"count({column})", f"CAST(sum(abs({column})) AS VARCHAR)"]
+        asked += [_COUNT.format(column), _SIZE.format(column)]
     where = scope.where(condition)
     if where is None:
         return None
@@ -82,9 +86,10 @@ def counted(
         A statement of one row: the number of rows, and each of `asked`. None as for `extents`.
     """
     scope = _Scope(table)
-    outputs = ["count(*)"]
+    outputs = ["system.main.count_star()"]
     for calculation, name in asked:
-        outputs.append(f"{calculation}({'*' if name is None else scope.column(name)})")
+        column = None if name is None else scope.column(name)
+        outputs.append(outputs[0] if column is None else f"system.main.{calculation}({column})")
     where = scope.where(condition, held)
     return None if where is None else f"SELECT {', '.join(outputs)} FROM {scope.table}{where}"
 
@@ -103,7 +108,8 @@ def sizes(table: Table, name: str, condition: Predicate | None, held: Iterable[G
     """
     scope = _Scope(table)
     column, where = scope.column(name), scope.where(condition, held)
-    return f"SELECT count({column}), sum(abs({column})) FROM {scope.table}{where}"
+    asked = f"{_COUNT.format(column)}, {_SIZE.format(column)}"
+    return f"SELECT {asked} FROM {scope.table}{where}"
 
 
 def repeats(table: Table, names: Iterable[str], condition: Predicate | None) -> str | None:
@@ -123,8 +129,8 @@ def repeats(table: Table, names: Iterable[str], condition: Predicate | None) -> 
     if where is None:
         return None
     return (
-        f"SELECT sum(n - 1) FROM "
-        f"(SELECT count(*) AS n FROM {scope.table}{where} GROUP BY {columns}) AS s"
+        f"SELECT system.main.sum(n - 1) FROM (SELECT system.main.count_star() AS n "
+        f"FROM {scope.table}{where} GROUP BY {columns}) AS s"
     )
 
 
@@ -191,7 +197,7 @@ class _Scope:
             case "like":
                 word = "ILIKE" if predicate.fold else "LIKE"
                 return f"{written} {word} {_text(predicate.pattern)}"
-            case "truth":
+            case _:  # a column that is itself a truth value
                 return written
 
 
@@ -202,7 +208,7 @@ def _value(column: Column, text: str | None) -> str:
 
 def _text(text: str) -> str:
     quoted = "'" + text.replace("'", "''") + "'"
-    return f"({quoted.replace(chr(0), chr(39) + ' || chr(0) || ' + chr(39))})"
+    return f"({quoted.replace(chr(0), _NUL)})"
 
 
 def _named(name: str) -> str:

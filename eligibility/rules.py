@@ -9,7 +9,6 @@ Invariants
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import assert_never
 
 from eligibility import text
@@ -48,6 +47,7 @@ from eligibility.shape import (
     Truth,
     Unstatable,
     Value,
+    cached_property,
     conjoin,
     measure,
     unstatable_reasons,

@@ -11,8 +11,10 @@ Invariants
 What a part is, is asked of its `kind`: of a model's class it takes many times as long.
 """
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+import functools
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -33,6 +35,20 @@ FLIPPED: dict[Operator, Operator] = {
     ">": "<",
     ">=": "<=",
 }
+
+
+Computed = TypeVar("Computed")
+
+
+def cached_property(method: Callable[[Any], Computed]) -> "functools.cached_property[Computed]":
+    """Compute an attribute once, without a lock, so that no fork finds it locked.
+
+    Python 3.11 computes under one lock for all instances. Where another thread holds it while the
+    process forks, the child waits for it for ever. What is computed here may be computed twice.
+    """
+    made = functools.cached_property(method)
+    vars(made)["lock"] = nullcontext()
+    return made
 
 
 class Model(BaseModel):

@@ -4,10 +4,12 @@ Invariants
   Q1  A code's weight decides: one that is blocked or failed makes the whole failed; without such,
       one that is unverified makes it unverified; a note changes nothing.
   Q2  `overall_pass` is always false: structure does not establish meaning.
-  Q3  At most 40 findings and 20 diagnostics are listed; totals, and the first place of each code,
+  Q3  What a reader is told to do is a fixed sentence; a version in it is digits and dots.
+  Q4  At most 40 findings and 20 diagnostics are listed; totals, and the first place of each code,
       are exact.
 """
 
+import re
 from collections import Counter
 from enum import StrEnum
 from typing import Literal
@@ -17,6 +19,8 @@ from eligibility.shape import Model
 
 FINDINGS_MAX = 40
 DIAGNOSTICS_MAX = 20
+
+_VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}")
 
 Weight = Literal["blocked", "failed", "unverified", "note"]
 Status = Literal["passed", "unverified", "failed"]
@@ -79,6 +83,9 @@ class Code(StrEnum):
     SNAPSHOT_REFUSED = "snapshot-refused", "failed", "The snapshot given is not what was pinned."
     READING_DIFFERS = "reading-differs", "failed", "The engine reads the statement in another way."
     RESULT_DIFFERS = "result-differs", "failed", "The statement does not give what was observed."
+    ENGINE_ABSENT = "engine-absent", "failed", "The engine is not there in the same version."
+    EXECUTION_TOO_SLOW = "execution-too-slow", "failed", "The statement took longer than it may."
+    EXECUTION_FAILED = "execution-failed", "failed", "The statement could not be executed."
 
     # It could not be checked.
     RELEASE_ABSENT = "release-absent", "unverified", "No release is recorded."
@@ -86,8 +93,6 @@ class Code(StrEnum):
     NO_KEY_GIVEN = "no-key-given", "unverified", "No key was given to compare a signer with."
     INPUT_NOT_KEPT = "input-not-kept", "unverified", "What came back was malformed, and not kept."
     ENGINE_NOT_ASKED = "engine-not-asked", "unverified", "No snapshot was given to execute over."
-    ENGINE_ABSENT = "engine-absent", "unverified", "The engine is not there in the same version."
-    EXECUTION_FAILED = "execution-failed", "unverified", "The statement could not be executed."
     NOT_REPEATABLE = (
         "not-repeatable",
         "unverified",
@@ -95,13 +100,13 @@ class Code(StrEnum):
     )
     BOUND_UNKNOWN = "bound-unknown", "unverified", "How far a sum may differ could not be found."
     WITHHELD_DIFFERS = "withheld-differs", "unverified", "A value that nothing states differs."
+    SETTINGS_DIFFER = "settings-differ", "unverified", "The engine ran under other settings."
 
     # It is told, and changes nothing.
     ORDER_DIFFERS = "order-differs", "note", "The same rows came in another order."
     ENVELOPE_UNSIGNED = "envelope-unsigned", "note", "The bundle itself is not signed."
     TIME_RUNS_BACK = "time-runs-back", "note", "A later entry has an earlier time."
     MANIFEST_DIFFERS = "manifest-differs", "note", "The same rows were pinned another time."
-    SETTINGS_DIFFER = "settings-differ", "note", "The engine ran under other settings."
 
 
 class Finding(Model):
@@ -154,6 +159,7 @@ class Verification(Model):
         codes: every code that was found, in the order of `Code`.
         findings, findings_total: what is blocked or failed.
         diagnostics, diagnostics_total: what could not be checked, and notes.
+        advice: what to do about what was found.
         not_established: what no bundle can show.
     """
 
@@ -168,6 +174,7 @@ class Verification(Model):
     findings_total: int
     diagnostics: tuple[Finding, ...]
     diagnostics_total: int
+    advice: tuple[str, ...]
     not_established: tuple[str, ...]
 
 
@@ -179,6 +186,7 @@ class Report:
         self._counts: Counter[Code] = Counter()
         self._first: dict[Code, str] = {}
         self._listed: dict[bool, list[Finding]] = {True: [], False: []}
+        self._advice: list[str] = []
 
     def add(self, code: Code, at: str) -> None:
         """Add one.
@@ -192,6 +200,22 @@ class Report:
         bad = code.weight in ("blocked", "failed")
         if len(self._listed[bad]) < (FINDINGS_MAX if bad else DIAGNOSTICS_MAX):
             self._listed[bad].append(Finding(code=code, at=at))
+
+    def advise(self, engine: str, version: str) -> None:
+        """Say what to do where a snapshot was given and the statement was not executed (Q3).
+
+        Args:
+            engine: that the bundle says it was recorded with.
+            version: of that engine.
+        """
+        if self._counts[Code.ENGINE_ABSENT]:
+            named = _VERSION.fullmatch(version) and engine == "duckdb"
+            wanted = f"duckdb {version}" if named else "the engine that recorded it"
+            self._advice.append(f"Install {wanted}, and verify again.")
+        if self._counts[Code.EXECUTION_TOO_SLOW]:
+            self._advice.append("Verify again with a longer --timeout.")
+        if self._counts[Code.EXECUTION_FAILED]:
+            self._advice.append("Verify again with a larger --memory.")
 
     @property
     def failed(self) -> bool:
@@ -207,7 +231,7 @@ class Report:
         hashes: Hashes | None = None,
         counts: Counts | None = None,
     ) -> Verification:
-        """Give the whole result (Q1, Q3)."""
+        """Give the whole result (Q1, Q4)."""
         status: Status = "failed" if self.failed else "passed"
         if status == "passed" and self._total("unverified"):
             status = "unverified"
@@ -232,5 +256,6 @@ class Report:
             findings_total=self._total("blocked", "failed"),
             diagnostics=tuple(self._listed[False]),
             diagnostics_total=self._total("unverified", "note"),
+            advice=tuple(self._advice),
             not_established=NOT_ESTABLISHED,
         )

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eligibility.manifest import ReadOptions
     from preview.arrow import to_arrow
     from preview.errors import (
         KeyFileError,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from preview.pinning import pin
     from preview.recorder import Recorder
     from preview.snapshot import Snapshot, open_snapshot
+    from preview.sources.options import ReadOptions
 
 __all__ = [
     "KeyFileError",
@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ReadOptions": "sources",
+    "ReadOptions": "sources.options",
     "Ledger": "ledger",
     "Recorder": "recorder",
     "Snapshot": "snapshot",

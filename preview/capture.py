@@ -98,6 +98,14 @@ class Captured(Model):
     truncated: Truncation | None
 
 
+class Planned(Model):
+    """A statement that may be run: its bytes, and all nodes of its plan."""
+
+    kind: Literal["planned"] = "planned"
+    bare: str
+    tree: dict[str, Any]
+
+
 class _Stopped(Exception):
     """Carries the outcome of a statement that does not get to its rows."""
 
@@ -136,6 +144,32 @@ def read(
         return stopped.outcome
     except (*BREAKING, MemoryError) as error:
         return Broken(error_class=type(error).__name__)
+
+
+def planned(
+    cursor: duckdb.DuckDBPyConnection, statement: str
+) -> Refused | Failed | Broken | Planned:
+    """Plan a query of the host without executing it.
+
+    Args:
+        cursor: of a connection that reaches nothing but its tables.
+        statement: text that `eligibility.statement.refusal` lets pass.
+
+    Returns:
+        What may be run, or why it may not.
+    """
+    try:
+        bare, _, tree = _plan(cursor, statement)
+        return Planned(bare=bare, tree=tree)
+    except _Stopped as stopped:
+        return stopped.outcome
+    except (*BREAKING, MemoryError) as error:
+        return Broken(error_class=type(error).__name__)
+
+
+def nodes(planned: Planned) -> Iterator[Node]:
+    """Give every node of a plan, in no order."""
+    return _nodes(planned.tree)
 
 
 def capture(
@@ -462,7 +496,18 @@ def _plan_query(cursor: duckdb.DuckDBPyConnection) -> duckdb.Statement:
 def _planned(
     cursor: duckdb.DuckDBPyConnection, statement: str, pins: tuple[Pin, ...]
 ) -> tuple[str, PlanReading]:
-    """Give what is to be executed, and what its plan says (C2)."""
+    """Give what is to be executed, and what its plan says."""
+    bare, text, tree = _plan(cursor, statement)
+    plan = read_plan(text, pins, tree)
+    _check_width(plan.types)
+    reading = plan.reading
+    if reading.repeatable and _calls_anew(cursor, bare, _columns_read(reading, pins)):
+        reading = reading.model_copy(update={"repeatable": False})
+    return bare, PlanReading(reading, plan.types)
+
+
+def _plan(cursor: duckdb.DuckDBPyConnection, statement: str) -> tuple[str, str, Node]:
+    """Give what is to be executed, and its plan as text and as tree (C2)."""
     bare = _bare(cursor, statement)
     try:
         _check_calls(cursor, bare)
@@ -477,12 +522,7 @@ def _planned(
         raise _Stopped(_from_plan_error(*error_found))
     tree = _checked(parse_plan(text))
     _check_plan(tree)
-    plan = read_plan(text, pins, tree)
-    _check_width(plan.types)
-    reading = plan.reading
-    if reading.repeatable and _calls_anew(cursor, bare, _columns_read(reading, pins)):
-        reading = reading.model_copy(update={"repeatable": False})
-    return bare, PlanReading(reading, plan.types)
+    return bare, text, tree
 
 
 def _columns_read(reading: EngineReading, pins: tuple[Pin, ...]) -> frozenset[str]:

@@ -10,6 +10,12 @@ Invariants
 from typing import ClassVar
 
 from eligibility.reasons import Reason
+from eligibility.unicode import is_shown
+
+
+def _shown(character: str) -> str:
+    shown = character == " " or is_shown(character)
+    return character if shown else f"\\u{{{ord(character):X}}}"
 
 
 class PreviewError(Exception):
@@ -26,6 +32,14 @@ class SourceError(PreviewError):
     """A source cannot be pinned: mend the source, or the options it is read with."""
 
     code = "source-error"
+
+    def __init__(self, message: str) -> None:
+        """Keep the message on one line, since names of columns are written by the source.
+
+        Args:
+            message: what is wrong, where, and what to do.
+        """
+        super().__init__("".join(map(_shown, message)))
 
 
 class TargetError(PreviewError):

@@ -4,10 +4,12 @@ Invariants
   J1  What an appending call has returned is on the disk: WAL, `synchronous=FULL`, one commit.
   J2  Sequence number and previous hash are read, and the entry is written, under one write lock.
       The database itself refuses an entry that is not the next, every update and every delete.
-  J3  Nothing is half written: an entry is one row of one transaction.
+  J3  Nothing is half written: an entry is one row of one transaction, and changes one row.
   J4  A ledger that is locked, full, read-only, of another version or not what was opened is an
       error before a statement runs (`check`).
   J5  What is read back is checked against its hashes; what is missing is reported missing.
+  J8  An entry is acknowledged where every file of the database is still the one that was opened,
+      and what was acknowledged before is there (`preview.ledger_connection`).
 """
 
 import contextlib
@@ -15,8 +17,6 @@ import hashlib
 import os
 import platform
 import sqlite3
-import threading
-import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -37,6 +37,7 @@ from eligibility.evidence import (
 from eligibility.manifest import Manifest
 from eligibility.record import (
     ENTRY_FORMAT,
+    SEQUENCE_MAX,
     Entry,
     EntrySignature,
     Kind,
@@ -53,14 +54,15 @@ from preview.errors import (
     LedgerFull,
     LedgerMissing,
 )
-from preview.ledger_file import check_form, connect, explained, keep_key, make, sync_folder
+from preview.forks import no_fork
+from preview.ledger_connection import LedgerConnection
+from preview.ledger_file import check_form, keep_key, make
 from preview.signing import SigningKey
 
 BUSY_S = 10.0
 ROOM_BYTES_MIN = 32 * 2**20
 RECORD_BYTES_MAX = 512 * 2**20
 
-_ROWS_AT_ONCE = 256
 _ENTRY = "sequence, time, kind, subject, payload_sha256, previous, hash, key, signature"
 
 Record = TypeVar("Record", Manifest, ObservationRecord, ReleaseRecord)
@@ -69,8 +71,9 @@ Record = TypeVar("Record", Manifest, ObservationRecord, ReleaseRecord)
 class Ledger:
     """An append-only store of snapshots, observations and releases.
 
-    Safe to use from several threads and, each with its own object or after `os.fork`, from
-    several processes at once.
+    Safe to use from several threads and from several processes at once, also from both sides of
+    an `os.fork`: the file is closed before, and opened anew by who uses it. A fork waits for what
+    other threads do here.
 
     Attributes:
         id: 64 random hexadecimal digits, the same for as long as the ledger lives.
@@ -101,62 +104,45 @@ class Ledger:
         self._key = key
         self._readonly = readonly
         self._busy_s = busy_s
-        self._lock = threading.RLock()
-        self._identity: tuple[int, int] = (0, 0)
-        self._connection: sqlite3.Connection | None = self._opened()
-        _LEDGERS.add(self)
+        self.id = ""
+        self._acknowledged = (0, "")
+        self._schema = 0
+        self._connection = LedgerConnection(
+            self._path, readonly=readonly, busy_s=busy_s, prepare=self._prepare
+        )
+        with self._connection.using():
+            # Here, since it imports: the child of a fork that comes meanwhile waits for ever.
+            _programs("sqlglot")
 
     # --- opening --------------------------------------------------------------------------------
 
+    def _prepare(self, db: sqlite3.Connection, readonly: bool) -> None:
+        """Take a new connection to the file, which may be a new file."""
+        if not readonly:
+            make(db, self._busy_s)
+        check_form(db)
+        (found,) = db.execute("SELECT id FROM ledger").fetchone()
+        if self.id not in ("", found):
+            raise LedgerBroken(f"{self._path.name}: it is another ledger; look where it came from")
+        self.id = found
+        if readonly:
+            return
+        (self._schema,) = db.execute("PRAGMA schema_version").fetchone()
+        if self._key is not None:
+            keep_key(db, self._key.public)
+
     @property
     def _db(self) -> sqlite3.Connection:
-        """The connection of this process, opened where it has none yet."""
-        if self._connection is None:
-            self._connection = self._opened()
-        return self._connection
+        with self._connection.using() as db:
+            return db
 
-    def _opened(self) -> sqlite3.Connection:
-        with self._explained():
-            db = self._connected()
-        try:
-            with self._explained():
-                if not self._readonly:
-                    make(db, self._busy_s)
-                check_form(db)
-                (self.id,) = db.execute("SELECT id FROM ledger").fetchone()
-                if self._key is not None and not self._readonly:
-                    keep_key(db, self._key.public)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _connected(self) -> sqlite3.Connection:
-        """Open the file; a new one is readable by its owner alone, and its name is on the disk."""
-        if not self._readonly:
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-                sync_folder(self._path.parent)
-        found = self._path.stat()
-        self._identity = (found.st_dev, found.st_ino)
-        if not self._readonly:
-            return connect(self._path, "rw", self._busy_s)
-        db = connect(self._path, "ro", self._busy_s)
-        try:
-            db.execute("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError:
-            db.close()
-            # A read-only folder: there can be no log beside the file, and nobody writes it.
-            if Path(f"{self._path}-wal").exists():
-                raise
-            db = connect(self._path, "ro&immutable=1", self._busy_s)
-        return db
+    def to_read(self) -> LedgerConnection:
+        """Give a connection of its own, to read alone; who takes it closes it."""
+        return self._connection.to_read()
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
+        self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -177,12 +163,13 @@ class Ledger:
         Raises:
             LedgerLocked: another process writes and does not end.
             LedgerFull: there is less room on the disk than 32 MiB.
-            LedgerBroken: the file is not the one that was opened.
+            LedgerBroken: a file of it is not the one that was opened, or an entry is gone.
             LedgerError: it cannot be written.
         """
-        with self._lock, self._explained():
-            self._check_file()
-            with self._writing():
+        with self._connection.using() as db:
+            self._check_room()
+            self._connection.check_files()
+            with self._writing(db):
                 pass
 
     def record_snapshot(self, manifest: Manifest) -> Entry:
@@ -230,7 +217,8 @@ class Ledger:
             LedgerMissing: no such observation is stored.
             LedgerError: it could not be read or appended; then nothing is released.
         """
-        from eligibility.release import given, release
+        with no_fork():  # in the child, a module that another thread was importing never is
+            from eligibility.release import given, release
 
         self.check()
         entry, stored = self.stored(digest)
@@ -250,61 +238,80 @@ class Ledger:
 
     def _append(self, kind: Kind, subject: str, payload: bytes) -> Entry:
         payload_sha256 = hashlib.sha256(payload).hexdigest()
-        with self._lock, self._explained():
-            with self._writing() as db:
-                if kind != "release":
-                    there = self._entries("WHERE subject = ? AND kind = ? LIMIT 1", subject, kind)
-                    for entry in there:
-                        return entry
-                last = db.execute(
-                    "SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1"
-                ).fetchone()
-                sequence, previous = (last[0] + 1, last[1]) if last else (1, self.id)
-                when = datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
-                core = (self.id, sequence, when, kind, subject, payload_sha256, previous)
-                own = entry_hash(*core)
-                if own is None:
-                    raise LedgerBroken(f"{self._path.name}: its last entry has no valid hash")
-                signature = self._key.sign(own) if self._key else None
-                pair = (signature.key, signature.signature) if signature else (None, None)
-                db.execute(
-                    f"INSERT INTO entry ({_ENTRY}, payload) VALUES (?,?,?,?,?,?,?,?,?,?)",  # noqa: S608 - fixed names
-                    (*core[1:], own, *pair, payload),
-                )
-            self._check_file()
+        with self._connection.using() as db:
+            self._check_room()
+            with self._writing(db):
+                entry = None if kind == "release" else self._there(db, kind, subject)
+                if entry is None:
+                    entry = self._inserted(db, kind, subject, payload_sha256, payload)
+                self._connection.check_files()
+            # The last look before it is acknowledged (J8): what was committed to a log that
+            # nobody will find is not kept.
+            self._connection.check_files()
+            self._acknowledged = max(self._acknowledged, (entry.sequence, entry.hash))
+        return entry
+
+    def _inserted(
+        self, db: sqlite3.Connection, kind: Kind, subject: str, payload_sha256: str, payload: bytes
+    ) -> Entry:
+        last = db.execute(
+            "SELECT sequence, hash FROM entry ORDER BY sequence DESC LIMIT 1"
+        ).fetchone()
+        sequence, previous = (last[0] + 1, last[1]) if last else (1, self.id)
+        when = datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        core = (self.id, sequence, when, kind, subject, payload_sha256, previous)
+        own = entry_hash(*core)
+        if own is None or sequence > SEQUENCE_MAX:
+            raise LedgerBroken(f"{self._path.name}: its last entry is malformed; verify it")
+        signature = self._key.sign(own) if self._key else None
+        pair = (signature.key, signature.signature) if signature else (None, None)
+        before = db.total_changes
+        db.execute(
+            f"INSERT INTO entry ({_ENTRY}, payload) VALUES (?,?,?,?,?,?,?,?,?,?)",  # noqa: S608 - fixed names
+            (*core[1:], own, *pair, payload),
+        )
+        if db.total_changes - before != 1:
+            raise LedgerBroken(f"{self._path.name}: the database did not take the entry; verify it")
         return _entry(self.id, (*core[1:], own, *pair))
 
+    def _there(self, db: sqlite3.Connection, kind: Kind, subject: str) -> Entry | None:
+        which = "WHERE subject = ? AND kind = ? LIMIT 1"
+        row = db.execute(f"SELECT {_ENTRY} FROM entry {which}", (subject, kind)).fetchone()  # noqa: S608 - fixed names
+        return None if row is None else _entry(self.id, row)
+
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, db: sqlite3.Connection) -> Iterator[None]:
         """Hold the write lock; commit at the end, or leave nothing (J2, J3)."""
         if self._readonly:
-            raise LedgerError(f"{self._path.name}: it was opened to be read alone")
-        self._db.execute("BEGIN IMMEDIATE")
+            raise LedgerError(f"{self._path.name}: it was opened to be read; open it to write")
+        db.execute("BEGIN IMMEDIATE")
         try:
-            yield self._db
-            self._db.execute("COMMIT")
+            self._check_kept(db)
+            yield
+            db.execute("COMMIT")
         except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # a fork may have closed it
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
             raise
 
-    def _check_file(self) -> None:
-        found = self._path.stat()
-        if (found.st_dev, found.st_ino) != self._identity:
-            raise LedgerBroken(f"{self._path.name}: the file is not the one that was opened")
+    def _check_kept(self, db: sqlite3.Connection) -> None:
+        """See that the guards are those there were, and the last acknowledged entry is there (J8)."""
+        if db.execute("PRAGMA schema_version").fetchone() != (self._schema,):
+            check_form(db)
+        sequence, own = self._acknowledged
+        if sequence:
+            found = db.execute("SELECT hash FROM entry WHERE sequence = ?", (sequence,)).fetchone()
+            if found != (own,):
+                raise LedgerBroken(
+                    f"{self._path.name}: entry {sequence}, which was kept, is gone; go back to a"
+                    " backup"
+                )
+
+    def _check_room(self) -> None:
         disk = os.statvfs(self._path.parent)
         if disk.f_bavail * disk.f_frsize < ROOM_BYTES_MIN:
-            raise LedgerFull(f"{self._path.name}: there is no room on its disk")
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn an error of the database or the system into one that says what to do."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise explained(self._path.name, error) from None
-        except OSError as error:
-            raise LedgerError(f"{self._path.name}: {error.strerror}") from None
+            raise LedgerFull(f"{self._path.name}: there is no room on its disk; make some")
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -383,12 +390,13 @@ class Ledger:
         Raises:
             LedgerBroken: it is not what was appended.
         """
-        with self._lock, self._explained():
-            row = self._db.execute(
+        with self._connection.using() as db:
+            row = db.execute(
                 "SELECT payload FROM entry WHERE sequence = ?", (entry.sequence,)
             ).fetchone()
         if (
             row is None
+            or not isinstance(row[0], bytes)
             or hashlib.sha256(row[0]).hexdigest() != entry.payload_sha256
             or entry.recomputed_hash() != entry.hash
         ):
@@ -400,8 +408,8 @@ class Ledger:
 
     def public_keys(self) -> tuple[PublicKey, ...]:
         """Give the public parts of all keys that signed here, as they are stored."""
-        with self._lock, self._explained():
-            rows = self._db.execute("SELECT id, ed25519 FROM public_key ORDER BY id").fetchall()
+        with self._connection.using() as db:
+            rows = db.execute("SELECT id, ed25519 FROM public_key ORDER BY id").fetchall()
         return tuple(_checked(PublicKey, id=row[0], ed25519=row[1]) for row in rows)
 
     def export(self, entry: Entry) -> bytes:
@@ -417,7 +425,8 @@ class Ledger:
             LedgerMissing: the entry is of a snapshot, or what it rests on is not there.
             LedgerBroken: something is not what was appended.
         """
-        from eligibility.bundle import Observed, Pinned, Released, bundled
+        with no_fork():
+            from eligibility.bundle import Observed, Pinned, Released, bundled
 
         if entry.kind == "snapshot":
             raise LedgerMissing("a snapshot alone is no evidence of an observation")
@@ -435,49 +444,10 @@ class Ledger:
             self._key,
         )
 
-    def rows(self, after: int) -> Iterator[tuple[Any, ...]]:
-        """Give the stored rows behind a sequence number as they are, unchecked."""
-        while True:
-            with self._lock, self._explained():
-                found = self._db.execute(
-                    f"SELECT {_ENTRY}, payload FROM entry WHERE sequence > ? "  # noqa: S608 - fixed names
-                    f"ORDER BY sequence LIMIT {_ROWS_AT_ONCE}",
-                    (after,),
-                ).fetchall()
-            yield from found
-            if len(found) < _ROWS_AT_ONCE:
-                return
-            after = found[-1][0]
-
-    def highest(self) -> int:
-        """Give the highest sequence number that there ever was."""
-        with self._lock, self._explained():
-            row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name='entry'").fetchone()
-        return int(row[0]) if row else 0
-
     def _entries(self, which: str, *values: object) -> Iterator[Entry]:
-        with self._lock, self._explained():
-            found = self._db.execute(f"SELECT {_ENTRY} FROM entry {which}", values).fetchall()  # noqa: S608 - fixed names
+        with self._connection.using() as db:
+            found = db.execute(f"SELECT {_ENTRY} FROM entry {which}", values).fetchall()  # noqa: S608 - fixed names
         return iter([_entry(self.id, row) for row in found])
-
-    def _after_fork(self) -> None:
-        """Leave the connection to the process that made it, unclosed: closing writes."""
-        if self._connection is not None:
-            _LEFT_TO_PARENTS.append(self._connection)
-        self._lock = threading.RLock()
-        self._connection = None
-
-
-_LEDGERS: "weakref.WeakSet[Ledger]" = weakref.WeakSet()
-_LEFT_TO_PARENTS: list[sqlite3.Connection] = []
-
-
-def _after_fork() -> None:
-    for ledger in list(_LEDGERS):
-        ledger._after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- what is stored ------------------------------------------------------------------------------

@@ -2,19 +2,22 @@
 
 Invariants
   J6  A file is a ledger by its application id, and readable by its version; both are checked, and
-      that every table and trigger is there as it was made, before anything is read.
+      that its schema is the one it was made with, entry by entry, before anything is read.
   J7  Making one is one transaction: an empty file, or a whole ledger.
 """
 
 import os
+import re
 import secrets
 import sqlite3
 import time
+from functools import cache
 from pathlib import Path
 
 from eligibility.record import PublicKey
 from preview.errors import LedgerBroken, LedgerError, LedgerFull, LedgerLocked, LedgerOutdated
 
+_ID = re.compile(r"[0-9a-f]{64}")
 APPLICATION_ID = 0x656C6C67  # "ellg"
 VERSION = 1
 
@@ -73,6 +76,8 @@ def connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+    # Who can write the file can store what is no text; that is a fault to be told, not an error.
+    db.text_factory = _text
     settings = ["trusted_schema=OFF", "cell_size_check=ON"]
     if mode == "rw":
         settings += ["synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"]
@@ -83,6 +88,10 @@ def connect(path: Path, mode: str, busy_s: float) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="replace")
 
 
 def sync_folder(folder: Path) -> None:
@@ -96,7 +105,7 @@ def sync_folder(folder: Path) -> None:
 
 def _is_new(db: sqlite3.Connection) -> bool:
     (known,) = db.execute("PRAGMA application_id").fetchone()
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     return (known, tables) == (0, 0)
 
 
@@ -136,11 +145,28 @@ def check_form(db: sqlite3.Connection) -> None:
         raise LedgerError("the file is a database, but no ledger")
     if version != VERSION:
         raise LedgerOutdated(f"the ledger has form {version}; this program writes form {VERSION}")
-    found = db.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-    if {sql for (sql,) in found} != set(_SCHEMA):
+    if _schema(db) != _made_schema():
         raise LedgerBroken("the ledger's tables or triggers are not those it was made with")
-    if db.execute("SELECT count(*) FROM ledger").fetchone() != (1,):
+    ids = db.execute("SELECT id FROM ledger").fetchall()
+    if len(ids) != 1 or not isinstance(ids[0][0], str) or not _ID.fullmatch(ids[0][0]):
         raise LedgerBroken("the ledger has lost its id")
+
+
+def _schema(db: sqlite3.Connection) -> list[tuple[str, ...]]:
+    """Give all that a database is made of, what SQLite adds by itself included (J6)."""
+    found = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+    return sorted(tuple(str(part) for part in entry) for entry in found)
+
+
+@cache
+def _made_schema() -> list[tuple[str, ...]]:
+    db = sqlite3.connect(":memory:")
+    try:
+        for statement in _SCHEMA:
+            db.execute(statement)
+        return _schema(db)
+    finally:
+        db.close()
 
 
 def keep_key(db: sqlite3.Connection, public: PublicKey) -> None:
@@ -154,16 +180,17 @@ def keep_key(db: sqlite3.Connection, public: PublicKey) -> None:
 
 
 _SAID: dict[int, tuple[type[LedgerError], str]] = {
-    sqlite3.SQLITE_BUSY: (LedgerLocked, "another process is writing to it"),
-    sqlite3.SQLITE_LOCKED: (LedgerLocked, "another process is writing to it"),
-    sqlite3.SQLITE_FULL: (LedgerFull, "there is no room on its disk"),
-    sqlite3.SQLITE_READONLY: (LedgerError, "it cannot be written"),
-    sqlite3.SQLITE_CANTOPEN: (LedgerError, "it, or its log, cannot be opened"),
-    sqlite3.SQLITE_IOERR: (LedgerError, "its disk gives errors"),
-    sqlite3.SQLITE_NOTADB: (LedgerError, "the file is no ledger"),
-    sqlite3.SQLITE_CORRUPT: (LedgerBroken, "the file is damaged"),
-    sqlite3.SQLITE_CONSTRAINT: (LedgerBroken, "the database refused the entry"),
+    sqlite3.SQLITE_BUSY: (LedgerLocked, "another process is writing to it; try again"),
+    sqlite3.SQLITE_LOCKED: (LedgerLocked, "another process is writing to it; try again"),
+    sqlite3.SQLITE_FULL: (LedgerFull, "there is no room on its disk; make some"),
+    sqlite3.SQLITE_READONLY: (LedgerError, "it cannot be written; look at its permissions"),
+    sqlite3.SQLITE_CANTOPEN: (LedgerError, "it, or its log, cannot be opened; look at its folder"),
+    sqlite3.SQLITE_IOERR: (LedgerError, "its disk gives errors, or its log is cut short; copy it"),
+    sqlite3.SQLITE_NOTADB: (LedgerError, "the file is no ledger; name another"),
+    sqlite3.SQLITE_CORRUPT: (LedgerBroken, "the file is damaged; go back to a backup"),
+    sqlite3.SQLITE_CONSTRAINT: (LedgerBroken, "the database refused the entry; verify the ledger"),
 }
+_ELSE = (LedgerError, "the database gave an error; verify the ledger")
 
 
 def explained(name: str, error: sqlite3.Error) -> LedgerError:
@@ -174,5 +201,5 @@ def explained(name: str, error: sqlite3.Error) -> LedgerError:
         error: what the database raised.
     """
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    kind, said = _SAID.get(code, (LedgerError, "the database gave an error"))
+    kind, said = _SAID.get(code, _ELSE)
     return kind(f"{name}: {said}")

@@ -26,7 +26,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.evidence import CATALOG, Column, Pin, TablePath, canonical_bytes, fold
 from eligibility.manifest import (
@@ -34,38 +33,42 @@ from eligibility.manifest import (
     DatabaseFile,
     LogicalPart,
     Manifest,
-    ReadOptions,
     TableSource,
     Versions,
     logical_id,
 )
 from preview.content_hash import PROGRESS_SECONDS, content_sha256
 from preview.errors import PinMismatch, SourceError, TargetError
-from preview.readers import engine_fault, readable
 from preview.snapshot import (
     CONFIG,
     DATABASE_NAME,
     MANIFEST_NAME,
     Snapshot,
-    columns_of,
     open_snapshot,
-    rows_of,
     type_and_members,
 )
-from preview.sources import (
-    Source,
-    fingerprint,
-    is_unicode,
+from preview.sources.doubts import in_words
+from preview.sources.files import Held, fingerprint
+from preview.sources.kinds import readable
+from preview.sources.options import ReadOptions
+from preview.sources.readable import (
+    Lasting,
+    Reading,
+    Told,
+    columns_of,
     literal,
+    name_form,
     quoted,
-    resolve,
+    rows_of,
 )
+from preview.sources.source import Source, is_unicode, resolve
 
 TableKey = str | tuple[str, ...]
 Progress = Callable[[str, int, int | None], None]
 _PRIVATE_PREFIX = ".pinning-"
 _LEFTOVER_SECONDS = 60
 _WORKERS_MAX = 8
+UNPACKED_BYTES_MAX = 16 * 2**30
 
 
 def pin(
@@ -73,6 +76,8 @@ def pin(
     *,
     into: str | os.PathLike[str],
     options: ReadOptions | Mapping[TableKey, ReadOptions] | None = None,
+    strict: bool = False,
+    max_bytes: int = UNPACKED_BYTES_MAX,
     progress: Progress | None = None,
 ) -> Snapshot:
     """Freeze tables into a snapshot (contract 4).
@@ -85,8 +90,10 @@ def pin(
             without schema is in `main`.
         into: the folder to make. One that is there must be an intact snapshot of the same rows,
             which is then returned with `created` false.
-        options: how texts are read, for all tables or by table; `null`, `delimiter` and `header`
-            mean nothing to a format other than CSV.
+        options: what is asked for, for all tables or by table; what is not is found, and stands
+            in the manifest.
+        strict: whether a doubt is an error.
+        max_bytes: what the files of one source may unpack to.
         progress: called from this thread with what is being done (it names files and tables),
             how much of it is done, and how much there is, or None where that is not known.
 
@@ -101,9 +108,9 @@ def pin(
     folder = Path(into)
     if not is_unicode(str(folder.absolute())) or {"\0", "?"} & set(str(folder.absolute())):
         raise TargetError("the path of the folder is no Unicode text, or holds a question mark")
-    existing = _existing(folder)
+    existing = _existing(folder, progress)
     with _private_folder(folder.parent) as private:
-        made = _build(private, wanted, progress or (lambda *_: None))
+        made = _build(private, wanted, strict, max_bytes, progress or (lambda *_: None))
         existing = existing or _publish(private, folder)
     if existing is None:
         return replace(made, folder=folder, created=True)
@@ -146,11 +153,11 @@ def _table_path(key: Any) -> TablePath:
     return ("main", path[0]) if len(path) == 1 else (path[0], path[1])
 
 
-def _existing(folder: Path) -> Snapshot | None:
+def _existing(folder: Path, progress: Progress | None = None) -> Snapshot | None:
     if not os.path.lexists(folder):
         return None
     try:
-        return open_snapshot(folder)
+        return open_snapshot(folder, progress=progress)
     except PinMismatch:
         raise TargetError(f"{folder}: it is there, and is not an intact snapshot") from None
 
@@ -217,37 +224,46 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _build(private: Path, wanted: Mapping[TablePath, Source], progress: Progress) -> Snapshot:
+def _build(
+    private: Path,
+    wanted: Mapping[TablePath, Source],
+    strict: bool,
+    max_bytes: int,
+    progress: Progress,
+) -> Snapshot:
     """Make the whole snapshot in a private folder, and open it."""
 
     def hashing(name: str, done: int, total: int) -> None:
         progress(f"hashing {name}", done, total)
 
-    files = dict.fromkeys(file for source in wanted.values() for file in source.files)
-    before = {file: fingerprint(file, hashing) for file in files}
-    with _writing(private.parent):
-        pins = _load_all(private, wanted, progress)
-        for file, known in before.items():
-            if fingerprint(file, hashing) != known:
-                raise SourceError(f"{file.name}: it changed while it was read")
+    with Held(hashing) as held, _writing(private.parent):
+        for source in wanted.values():
+            for file in source.files:
+                held.hold(file)
+        pins, told = _load_all(private, wanted, held, max_bytes, progress)
+        held.check()
+        if strict:
+            _check_doubts(told)
         database = private / DATABASE_NAME
         database.chmod(0o444)
         _sync(database)
-        held = fingerprint(database, hashing).file
+        written = fingerprint(database, hashing).file
         logical = LogicalPart(tables=pins)
         manifest = Manifest(
             format=MANIFEST_FORMAT,
             id=logical_id(logical),
             logical=logical,
-            database=DatabaseFile(size=held.size, sha256=held.sha256),
+            database=DatabaseFile(size=written.size, sha256=written.sha256),
             sources=tuple(
                 TableSource(
                     path=path,
                     format=source.format,
                     name=source.name,
                     table=source.table,
-                    options=source.options,
-                    files=tuple(before[file].file for file in source.files),
+                    files=tuple(map(held.hashed, (*source.files, *told[path].files))),
+                    dialect=told[path].dialect,
+                    doubts=told[path].doubts,
+                    origin=told[path].origin,
                 )
                 for path, source in wanted.items()
             ),
@@ -258,16 +274,27 @@ def _build(private: Path, wanted: Mapping[TablePath, Source], progress: Progress
         _sync(private / MANIFEST_NAME)
         _sync(private)
     try:
-        return open_snapshot(private)
+        return open_snapshot(private, progress=progress)
     except PinMismatch as error:
         raise TargetError(f"what was written does not read back: {error}") from None
 
 
+def _check_doubts(told: Mapping[TablePath, Told]) -> None:
+    for path, one in told.items():
+        for doubt in one.doubts:
+            raise SourceError(f"{_shown(path)}: {in_words(doubt)}")
+
+
 def _load_all(
-    private: Path, wanted: Mapping[TablePath, Source], progress: Progress
-) -> tuple[Pin, ...]:
+    private: Path,
+    wanted: Mapping[TablePath, Source],
+    held: Held,
+    max_bytes: int,
+    progress: Progress,
+) -> tuple[tuple[Pin, ...], dict[TablePath, Told]]:
     """Make and fill the tables, and hash what they hold."""
     spill = private / "spill"
+    told: dict[TablePath, Told] = {}
     try:
         with duckdb.connect(
             config={**CONFIG, "temp_directory": str(spill.absolute())}
@@ -277,60 +304,82 @@ def _load_all(
             rows_of(connection, "SET enable_progress_bar_print = false")
             database = literal(str((private / DATABASE_NAME).absolute()))
             rows_of(connection, f"ATTACH {database} AS {CATALOG}")
-            for path, source in wanted.items():
-                _load(connection, path, source, private, progress)
-            rows_of(connection, f"CHECKPOINT {CATALOG}")
-            pins = tuple(_pin(connection, path, progress) for path in wanted)
+            pins: dict[TablePath, Pin] = {}
+            # What is prepared is made from the other tables, once they are pinned.
+            for prepared in (False, True):
+                paths = [path for path in wanted if _is_prepared(wanted[path]) is prepared]
+                read = tuple(pins.values())
+                with ExitStack() as stack:
+                    lasting = Lasting(stack)
+                    for path in paths:
+                        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=private))
+                        reading = Reading(
+                            connection,
+                            _named(path),
+                            Path(folder),
+                            max_bytes,
+                            held.opened,
+                            progress,
+                            held.hold,
+                            held.hashed,
+                            lasting,
+                            tuple(wanted.values()),
+                            read,
+                        )
+                        told[path] = _load(path, wanted[path], reading, private)
+                rows_of(connection, f"CHECKPOINT {CATALOG}")
+                pins |= {path: _pin(connection, path, progress) for path in paths}
             rows_of(connection, f"DETACH {CATALOG}")
     except duckdb.OutOfMemoryException:
         raise TargetError("there is not enough memory, or room for what does not fit in") from None
     except duckdb.Error as error:
         raise TargetError(f"the snapshot cannot be written ({type(error).__name__})") from None
     shutil.rmtree(spill, ignore_errors=True)
-    return pins
+    return tuple(pins[path] for path in wanted), told
 
 
-def _load(
-    connection: duckdb.DuckDBPyConnection,
-    path: TablePath,
-    source: Source,
-    private: Path,
-    progress: Progress,
-) -> None:
+def _load(path: TablePath, source: Source, reading: Reading, private: Path) -> Told:
     """Make a native table from bare types, and fill it from its source (N2)."""
-    columns: list[tuple[str, DuckDBPyType]] = []
+    connection = reading.connection
     shown, table = _shown(path), quoted(CATALOG, *path)
     try:
-        with (
-            tempfile.TemporaryDirectory(dir=private) as folder,
-            readable(connection, source, Path(folder)) as rows,
-        ):
-            columns = columns_of(connection, f"({rows.query})")
-            listed = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
+        with readable(source, reading) as rows:
             try:
-                rows_of(connection, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, path[0])}")
-                rows_of(connection, f"CREATE TABLE {table} ({listed})")
+                columns = columns_of(connection, f"({rows.query})")
+                listed = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
+                _make(connection, path, f"CREATE TABLE {table} ({listed})", private)
+                _watched(
+                    connection,
+                    f"INSERT INTO {table} {rows.query}",
+                    lambda percent: reading.progress(f"loading {shown}", percent, 100),
+                )
             except duckdb.Error as error:
                 if _is_ours(error, private):
                     raise
-                kind = type(error).__name__
-                raise SourceError(f"{shown}: the engine makes no such table ({kind})") from None
-            _watched(
-                connection,
-                f"INSERT INTO {table} {rows.query}",
-                lambda percent: progress(f"loading {shown}", percent, 100),
-            )
-            counts = rows_of(connection, rows.check)[0] if rows.check else ()
-            for count, (name, kind) in zip(counts, rows.checked, strict=True):
-                if count:
-                    raise SourceError(
-                        f"{source.shown}: {count} texts of column {name} are not exactly of the "
-                        f"type {kind}; give the column another type"
-                    )
+                fault = rows.fault(error)
+                if fault is None:
+                    raise
+                raise fault from None
+            return rows.told()
     except duckdb.Error as error:
         if _is_ours(error, private):
             raise
-        raise engine_fault(source, error, (name for name, _ in columns)) from None
+        kind = type(error).__name__
+        raise SourceError(f"{source.shown}: the engine cannot read it ({kind})") from None
+
+
+def _make(
+    connection: duckdb.DuckDBPyConnection, path: TablePath, statement: str, private: Path
+) -> None:
+    """Make an empty table and, where it is not there, its schema."""
+    try:
+        rows_of(connection, f"CREATE SCHEMA IF NOT EXISTS {quoted(CATALOG, path[0])}")
+        rows_of(connection, statement)
+    except duckdb.Error as error:
+        if _is_ours(error, private):
+            raise
+        kind = type(error).__name__
+        raise SourceError(f"{_shown(path)}: the engine makes no such table ({kind})") from None
 
 
 def _is_ours(error: duckdb.Error, private: Path) -> bool:
@@ -378,6 +427,15 @@ def _pin(connection: duckdb.DuckDBPyConnection, path: TablePath, progress: Progr
         base, members = type_and_members(kind)
         described.append(Column(name=name, type=base, nan=nan.get(name), members=members))
     return Pin(path=path, columns=tuple(described), rows=rows, content_sha256=content)
+
+
+def _is_prepared(source: Source) -> bool:
+    return source.format == "prepared"
+
+
+def _named(path: TablePath) -> str:
+    """Write the name of a table as options take it."""
+    return ".".join(map(name_form, path if path[0] != "main" else path[1:]))
 
 
 def _shown(path: TablePath) -> str:

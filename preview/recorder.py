@@ -56,6 +56,7 @@ from preview.errors import (
     StatementRefused,
     StatementTimedOut,
 )
+from preview.forks import no_fork
 from preview.observing import Observer
 from preview.sealed import THREADS, open_sealed
 
@@ -493,9 +494,10 @@ class _Nursery:
         self._drop_channel()
         for _ in range(2):
             try:
-                if self._control is None:
-                    self._start()
-                self.channel = self._asked_child()
+                with no_fork():  # or the other process keeps ends of what is made here
+                    if self._control is None:
+                        self._start()
+                    self.channel = self._asked_child()
                 return self.channel
             except OSError:
                 self.close()  # the nurse is gone: once more, with another

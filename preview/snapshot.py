@@ -16,6 +16,7 @@ import os
 import re
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -36,7 +37,8 @@ from eligibility.manifest import DatabaseFile, Manifest, logical_id
 from preview.content_hash import ARROW_SETTINGS
 from preview.descriptors import files_open, path_of
 from preview.errors import PinMismatch, SourceError
-from preview.sources import fingerprint, identity_of, literal, quoted
+from preview.sources.files import fingerprint, identity_of
+from preview.sources.readable import columns_of, literal, quoted, rows_of
 
 DATABASE_NAME = f"{CATALOG}.duckdb"
 MANIFEST_NAME = "manifest.json"
@@ -97,11 +99,17 @@ class Snapshot:
 # --- opening --------------------------------------------------------------------------------------
 
 
-def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+def open_snapshot(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Snapshot:
     """Open a snapshot, and verify all of it (contract 4, P1).
 
     Args:
         path: its folder.
+        progress: called with what is being done, how many bytes of it are done, and how many there
+            are.
 
     Returns:
         The snapshot.
@@ -129,7 +137,9 @@ def open_snapshot(path: str | os.PathLike[str]) -> Snapshot:
         if canonical_bytes(manifest) != data or logical_id(manifest.logical) != manifest.id:
             raise PinMismatch(f"{folder}: {MANIFEST_NAME} is not in its canonical form")
         with (folder / DATABASE_NAME).open("rb", buffering=0) as file:
-            identity = _verified(folder, file.fileno(), manifest.database)
+            identity = _verified(
+                folder, file.fileno(), manifest.database, progress or (lambda *_: None)
+            )
             _check_catalog(folder, file.fileno(), manifest)
     except EvidenceError as error:
         raise PinMismatch(f"{folder}: {MANIFEST_NAME} is malformed at {error}") from None
@@ -161,13 +171,20 @@ def _held(folder: Path, manifest: bytes) -> Snapshot | None:
     return again
 
 
-def _verified(folder: Path, opened: int, expected: DatabaseFile) -> tuple[int, ...]:
+def _verified(
+    folder: Path,
+    opened: int,
+    expected: DatabaseFile,
+    progress: Callable[[str, int, int | None], None],
+) -> tuple[int, ...]:
     """Hash the database file, and give the identity of what was hashed, which is what is open."""
     status = os.fstat(opened)
     if status.st_size != expected.size:
         raise PinMismatch(f"{folder}: {DATABASE_NAME} has another size than was pinned")
     try:
-        found = fingerprint(folder / DATABASE_NAME, lambda *_: None)
+        found = fingerprint(
+            folder / DATABASE_NAME, lambda name, *far: progress(f"verifying {name}", *far)
+        )
     except SourceError as error:
         raise PinMismatch(f"{folder}: {error}") from None
     if found.identity != identity_of(status):
@@ -241,33 +258,9 @@ def _extras(connection: duckdb.DuckDBPyConnection) -> list[str]:
 # --- what the engine says of a table --------------------------------------------------------------
 
 
-def columns_of(
-    connection: duckdb.DuckDBPyConnection, relation: str
-) -> list[tuple[str, DuckDBPyType]]:
-    """Give the names and types of a relation's columns.
-
-    Args:
-        connection: any.
-        relation: a quoted table, or a query in parentheses.
-
-    Returns:
-        Name and type, by position.
-
-    Raises:
-        duckdb.Error: it cannot be bound.
-    """
-    bound = connection.sql(f"FROM {relation}")
-    return list(zip(bound.columns, bound.types, strict=True))
-
-
 def type_and_members(kind: DuckDBPyType) -> tuple[str, tuple[str, ...] | None]:
     """Give a type's base name, and the members of an ENUM, in order (None for other types)."""
     if kind.id == "enum":
         ((_, members),) = kind.children
         return "ENUM", tuple(cast("list[str]", members))
     return str(kind), None
-
-
-def rows_of(connection: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:
-    """Run a statement to its end, and give its rows."""
-    return connection.execute(statement).fetchall()

@@ -23,6 +23,11 @@ def payload_of(bundle: bytes) -> Tree:
     return statement
 
 
+def canonical(tree: Any) -> bytes:
+    """Write canonical JSON; of bundles these are the bytes of `rfc8785.dumps`, many times faster."""
+    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
 def enveloped(payload: bytes, signatures: list[Tree] | None = None) -> bytes:
     """Put any payload into an envelope."""
     return rfc8785.dumps(
@@ -35,7 +40,7 @@ def enveloped(payload: bytes, signatures: list[Tree] | None = None) -> bytes:
 
 
 def sha256(tree: Any) -> str:
-    return hashlib.sha256(rfc8785.dumps(tree)).hexdigest()
+    return hashlib.sha256(canonical(tree)).hexdigest()
 
 
 def forged(
@@ -64,7 +69,7 @@ def forged(
     statement["subject"][0]["digest"]["sha256"] = digest
     _chain(predicate, digest)
     after(predicate)
-    return enveloped(rfc8785.dumps(statement))
+    return enveloped(canonical(statement))
 
 
 def _observe(predicate: Tree) -> None:
@@ -129,7 +134,7 @@ def rehashed(entry: Tree) -> str:
 
 def hostile(bundle: bytes, seed: int = 0) -> Iterator[tuple[str, bytes]]:
     """Make files that must be blocked or fail, each with its kind; `CANARY` is planted in most."""
-    draw = random.Random(seed)  # noqa: S311 - no secret
+    draw = random.Random(seed)
     statement = payload_of(bundle)
     payload = rfc8785.dumps(statement)
     paths = list(_paths(statement, ()))

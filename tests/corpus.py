@@ -343,6 +343,7 @@ CELL_REASONS = frozenset(
         Reason.CELL_NULL,
         Reason.CELL_NOT_FINITE,
         Reason.CELL_TOO_LONG,
+        Reason.SUM_NOT_STABLE,
         Reason.GROUP_CELL_NOT_FINITE,
         Reason.GROUP_CELL_TOO_LONG,
         Reason.LINE_TOO_LONG,

@@ -108,7 +108,7 @@ class Bench:
     def __init__(self, folder: Path, seed: int) -> None:
         """Pin the tables."""
         self.folder, self.tally = folder, Tally()
-        self.random = random.Random(seed)  # noqa: S311 - no secret
+        self.random = random.Random(seed)
         self.snapshot = preview.pin(tables(), into=folder / "snapshot")
         with duckdb.connect(str(self.snapshot.database), read_only=True) as connection:
             self.truth = {

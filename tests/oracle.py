@@ -34,6 +34,7 @@ class Promise:
         value, exact: of the fact.
         group: key columns and texts.
         predicate: the JSON of the condition; None for none.
+        bound: how far the value may be off; None in a line, which names none, and where it is exact.
     """
 
     table: tuple[str, str]
@@ -43,6 +44,7 @@ class Promise:
     exact: bool
     group: tuple[tuple[str, str | None], ...]
     predicate: dict[str, Any] | None
+    bound: str | None = None
 
 
 class Oracle:
@@ -77,6 +79,7 @@ class Oracle:
             fact.exact,
             tuple((key.column, key.cell.text) for key in fact.group),
             None if predicate is None else predicate.model_dump(mode="json"),
+            fact.bound,
         )
         self._check(said)
         line = parse(fact.text, self._schema)
@@ -93,6 +96,7 @@ class Oracle:
         self._check(written)
         # A line of a stored value names no condition, and one of a calculation no row.
         stored = label.calculation is None
+        said = replace(said, bound=None)
         assert written == (replace(said, predicate=None) if stored else said)
         assert (line.label, line.row) == (label, fact.row if stored else None)
 
@@ -100,6 +104,8 @@ class Oracle:
         """Assert all that a release says: its facts, their rows, and what is complete."""
         for fact in release.facts:
             self.check(fact)
+            if observation.bounds is not None:
+                assert (fact.bound is None) == fact.exact
             assert observation.rows[fact.row][fact.column] == fact.value
         stored = [fact for fact in release.facts if fact.label.kind == "column"]
         if release.rows_are_table_rows:
@@ -170,6 +176,12 @@ def _check_calculation(promise: Promise, texts: list[str], kind: str) -> None:
             inexact = promise.calculation == "AVG" or kind in _FLOATS
             assert promise.exact is not inexact
             assert abs(said - total) <= (slack + abs(total) / 2**50 if inexact else 0)
+            if promise.bound is not None:
+                double, bound = Fraction(float(str(promise.value))), Fraction(promise.bound)
+                assert abs(double - total) <= bound <= abs(double) / 10**6
+                # No wider than twice what the terms can be rounded by, written with three digits.
+                assert bound <= (2 * slack + abs(total) / 2**49) * Fraction(101, 100)
+                assert bound == 0 or kind not in _FLOATS or len(numbers) > 1
 
 
 def _finite(texts: list[str], kind: str) -> Iterable[str]:

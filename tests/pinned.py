@@ -32,6 +32,12 @@ def rows_of(made: preview.Snapshot, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
+def source_of(made: preview.Snapshot, table: str = "t") -> Any:
+    """Give what is recorded of a table's source, of whatever kind."""
+    (found,) = [one for one in made.manifest.sources if one.path == ("main", table)]
+    return found
+
+
 def types_of(made: preview.Snapshot) -> dict[str, str]:
     return {column.name: column.type for column in made.pins[0].columns}
 

@@ -133,7 +133,7 @@ def test_what_arrow_cannot_hold_stays_text(kind, text):
 
 @pytest.mark.parametrize(("kind", "form"), [("DOUBLE", "d"), ("FLOAT", "f")])
 def test_floats_come_back_to_the_last_digit(engine, kind, form):
-    drawn = random.Random(11)  # noqa: S311 - no secret
+    drawn = random.Random(11)
     values = [struct.unpack(form, drawn.randbytes(struct.calcsize(form)))[0] for _ in range(20_000)]
     rows = engine.execute(f"SELECT unnest(?::{kind}[])::VARCHAR", [values]).fetchall()
     texts = [row[0] for row in rows]

@@ -334,8 +334,13 @@ def test_a_killed_worker_ends_the_batch(folder):
     assert (process.returncode, out, err.decode()) == (2, b"", f"eligibility: {said}\n")
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does to what it runs in the background: there, interrupts are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_an_interrupt_ends_all_and_says_nothing(folder):
-    process, worker = running(folder)
+    process, worker = running(folder, preexec_fn=heed_interrupts)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"")

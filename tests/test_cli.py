@@ -26,7 +26,7 @@ from typer.main import get_command
 
 import preview
 from eligibility import Schema, classify
-from eligibility.cli import inputs, teaching, trouble, verbs
+from eligibility.cli import inputs, limits, teaching, trouble, verbs
 from eligibility.cli.hints import hints
 from eligibility.cli.layout import lay_out, unaliased
 from eligibility.cli.marks import marks
@@ -282,7 +282,8 @@ def test_run_prints_observation_and_release(pinned):
     assert list(made) == ["observation", "release"]
     assert list(made["observation"]) == [
         *("format", "statement", "statement_sha256", "snapshot", "manifest_sha256", "pins"),
-        *("engine", "reading", "columns", "rows", "truncated", "captured_at", "digest"),
+        *("engine", "reading", "columns", "rows", "truncated", "captured_at"),
+        *("characters", "bounds", "digest"),
     ]
     assert list(made["release"]) == [
         *("facts", "withheld", "no_answer", "no_answer_reason", "no_answer_at", "origin"),
@@ -573,7 +574,7 @@ def test_pin_with_options_and_again(tmp_path, monkeypatch):
     arguments = [
         *("pin", '"my.orders"=orders.csv', 'sales."a=b"=orders.csv', "--into", "pinned"),
         *("--null", "NA", "--null", "-", "--delimiter", ";", "--no-header"),
-        *("--type", '"my.orders".column0=DECIMAL(9,2)', "--type", 'sales."a=b".column0=VARCHAR'),
+        *("--type", '"my.orders".column1=DECIMAL(9,2)', "--type", 'sales."a=b".column1=VARCHAR'),
     ]
     made = call(*arguments, "--json")
     assert (made.status, made.err, made.json["created"]) == (0, "", True)
@@ -1099,6 +1100,11 @@ def test_a_standard_stream_that_is_not_there(arguments, closed, status):
     assert "Traceback" not in ended.stderr
 
 
+def heed_interrupts() -> None:
+    """Undo what a shell does to what it runs in the background: there, interrupts are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def has_worked_child_of_child(pid: int) -> bool:
     """Say whether the process that runs a program's statement is at work on it."""
     listed = subprocess.run(
@@ -1113,6 +1119,7 @@ def test_an_interrupt_ends_the_program_and_the_engine(pinned):
     statement = "SELECT sum(a.range * b.range) FROM range(100000) a, range(1000000) b"
     process = subprocess.Popen(
         [*PROGRAM, "run", statement, "--snapshot", str(pinned), "--timeout", "1000"],
+        preexec_fn=heed_interrupts,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -1166,16 +1173,18 @@ def test_the_verbs_are_those_of_the_contract():
 
 
 def test_defaults_are_those_of_the_recorder():
-    assert verbs.TIMEOUT_S == recorder.TIMEOUT_S
-    assert verbs.MEMORY_MIB * 2**20 == recorder.MEMORY_BYTES
-    assert verbs.MEMORY_MIB_MIN * 2**20 == recorder.MEMORY_BYTES_MIN
+    assert limits.TIMEOUT_S == recorder.TIMEOUT_S
+    assert limits.MEMORY_MIB * 2**20 == recorder.MEMORY_BYTES
+    assert limits.MEMORY_MIB_MIN * 2**20 == recorder.MEMORY_BYTES_MIN
 
 
 def test_messages_are_one_visible_line():
     assert one_line("Binder Error: no\ncolumn \x1b\n\nLINE 1: SELECT x\n       ^") == (
         "Binder Error: no column \\u{1B}"
     )
-    assert inputs.column_types(['a."b""c"=INTEGER']) == {("a",): {'b"c': "INTEGER"}}
+    name = ("a", 'b"c', "d=e")
+    assert inputs.name_before('a."b""c"."d=e"=f=g') == (name, "f=g")
+    assert inputs.written(name) == 'a."b""c"."d=e"'
 
 
 def test_the_page_lists_every_code_of_trouble():

@@ -16,6 +16,7 @@ from eligibility.rules import decide
 from eligibility.shape import Negation
 from eligibility.statement import problems
 from preview import sealed
+from preview.bounds import Measured, measure, question
 from preview.capture import Captured, capture
 from tests.corpus import (
     CELL_REASONS,
@@ -240,8 +241,12 @@ def said(fact: Fact) -> tuple[object, ...]:
     return (fact.label, fact.value.type, value, fact.exact, fact.group, fact.filter, fact.selection)
 
 
-def observed(like: Observation, captured: Captured) -> Observation:
+def observed(
+    like: Observation, captured: Captured, connection: duckdb.DuckDBPyConnection
+) -> Observation:
     """Make the observation that differs from another in what was captured alone."""
+    asked = question(captured, like.pins)
+    measured = None if asked is None else measure(connection, asked.statement)
     types = captured.types
     fields = dict(like) | {
         "reading": captured.reading,
@@ -254,6 +259,7 @@ def observed(like: Observation, captured: Captured) -> Observation:
             for row in captured.rows
         ),
         "truncated": captured.truncated,
+        "bounds": asked.bounds(measured) if asked and isinstance(measured, Measured) else (),
     }
     return Observation.sealed(**{k: v for k, v in fields.items() if k not in ("format", "digest")})
 
@@ -277,7 +283,7 @@ def test_the_facts_are_the_same_with_any_plan(
             rows = tuple(tuple(cell.text for cell in row) for row in first.rows)
             if (captured.rows, captured.reading) == (rows, first.reading):
                 continue  # the same observation; so the same release
-            again = observed(first, captured)
+            again = observed(first, captured, connection)
             made = release(again, again.preview())
             oracle.check_release(made, again)
             assert Counter(map(said, made.facts)) == Counter(map(said, facts.facts)), case.name

@@ -104,11 +104,11 @@ def test_paths_exist():
 
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"(?m)^([a-z]+):", makefile))
+    targets = set(re.findall(r"(?m)^([a-z-]+):", makefile))
     wanted = {
         target
         for text in TEXTS.values()
-        for target in re.findall(r"(?m)(?:^|`)make ([a-z]+)", text)
+        for target in re.findall(r"(?m)(?:^|`)make ([a-z-]+)", text)
     }
     assert {"demo", "test", "check"} <= wanted <= targets
     (phony,) = re.findall(r"(?m)^\.PHONY: (help .+)$", makefile)

@@ -108,6 +108,18 @@ def test_a_whole_ledger_is_told_from_one_that_is_not(folder: Path, program: Prog
     assert program("ledger", "verify", "@nowhere.ledger")[0] == 2
 
 
+def test_a_backup_is_made_once_and_verifies(folder: Path, program: Program):
+    arguments = ("ledger", "backup", "@answers.ledger", "--out", "@copy.ledger")
+    status, told = program.json(*arguments)
+    assert (status, told["whole"], told["entries"]) == (0, True, 4)
+    assert program("ledger", "verify", "@copy.ledger", "--head", told["head"])[0] == 0
+    assert program.json(*arguments)[1]["error"]["code"] == "ledger-error"
+    (folder / "harmed.ledger").write_bytes((folder / "answers.ledger").read_bytes())
+    edited(folder / "harmed.ledger", "UPDATE entry SET payload = x'00' WHERE sequence = 4")
+    status, said = program("ledger", "backup", "@harmed.ledger", "--out", "@harmed.copy")
+    assert (status, "entry 4: payload: What" in said) == (2, True)
+
+
 def test_a_bundle_is_exported_once_and_verifies(folder: Path, program: Program):
     arguments = ("ledger", "export", "@answers.ledger", "2", "--out", "@bundle.json")
     status, told = program.json(*arguments, "--sign", "@private.pem")

@@ -290,7 +290,7 @@ def test_any_name_is_a_name(tmp_path):
     part.mkdir()
     pa.parquet.write_table(pa.table({"a": [1]}), part / "p.parquet")
     csv(part / "p.csv", "a\n1\n")
-    (part / "p.json").write_text('{"a": 1}')
+    (part / "p.json").write_text('[{"a": 1}]')
     for name in ("p.parquet", "p.csv", "p.json"):
         assert types_of(pin_one(part / name, odd)) == {"a": "BIGINT"}
 

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import preview
-from preview import sources
+from preview.sources import files as sources
 from tests.pinned import (
     csv,
     database,
@@ -26,37 +26,11 @@ from tests.pinned import (
 # --- CSV and JSON -------------------------------------------------------------------------------
 
 
-def test_options_are_used_and_recorded(tmp_path):
-    path = csv(tmp_path / "o.csv", "a;b;c\n1;NA;x\n2;-;NA\n")
-    options = preview.ReadOptions.of(
-        null=["NA", "-"], delimiter=";", header=True, types={"A": "smallint"}
-    )
-    made = pin_one(path, tmp_path, options={"t": options})
-    assert types_of(made) == {"a": "SMALLINT", "b": "VARCHAR", "c": "VARCHAR"}
-    assert rows_of(made, "FROM t") == [(1, None, "x"), (2, None, None)]
-    source = json.loads((made.folder / "manifest.json").read_text())["sources"][0]
-    assert source["options"] == {
-        "null": ["NA", "-"],
-        "delimiter": ";",
-        "header": True,
-        "types": [["A", "smallint"]],
-    }
-    assert source["name"] == "o.csv"
-    assert source["files"][0]["size"] == path.stat().st_size
-    # Given for all, they reach those that take them.
-    both = preview.pin(
-        {"t": path, "u": pa.table({"a": ["NA"]})},
-        into=tmp_path / "both",
-        options=preview.ReadOptions.of(null="NA"),
-    )
-    assert [source.options is None for source in both.manifest.sources] == [False, True]
-
-
 LATE = {
-    "1.5": ("1", "DOUBLE"),
+    "1.5": ("1", "DECIMAL(18,1)"),
     "007": ("1", "VARCHAR"),
     "123456789012345678901": ("1", "HUGEINT"),
-    "2020-01-02 03:04:05": ("2020-01-01", "TIMESTAMP"),
+    "2020-01-02 03:04:05": ("2020-01-01", "VARCHAR"),
     "x": ("true", "VARCHAR"),
     '"quoted, text"': ("plain", "VARCHAR"),
 }
@@ -77,8 +51,8 @@ def test_json_types_are_found_from_every_row(tmp_path):
     path = tmp_path / "late.ndjson"
     path.write_text('{"a": 1}\n' * 30_000 + '{"a": 1.5, "b": "late"}\n')
     made = pin_one(path, tmp_path)
-    assert types_of(made) == {"a": "DOUBLE", "b": "VARCHAR"}
-    assert rows_of(made, "SELECT max(a) FROM t") == [(1.5,)]
+    assert types_of(made) == {"a": "DECIMAL(18,1)", "b": "VARCHAR"}
+    assert rows_of(made, "SELECT max(a) FROM t") == [(Decimal("1.5"),)]
 
 
 ALTERED = [
@@ -103,10 +77,9 @@ ALTERED = [
     ("TIME WITH TIME ZONE", "03:04:05.1234567+02"),
     ("INTERVAL", "0.0000001 seconds"),
     ("INTERVAL", "00:00:00.1234567"),
-    (None, "2020-01-02 03:04:05.1234567"),
 ]
 KEPT = [
-    ("INTEGER", " -12 ", "-12"),
+    ("INTEGER", "-12", None),
     ("INTEGER", "12.00", "12"),
     ("INTEGER", "+007", "7"),
     ("BIGNUM", "123456789012345678901234567890123456789012345678901", None),
@@ -115,10 +88,8 @@ KEPT = [
     ("DATE", "2020-01-02", None),
     ("DATE", "0044-03-15 (BC)", None),
     ("DATE", "infinity", None),
-    ("DATE", "13/02/2020", "2020-02-13"),
     ("TIMESTAMP", "2020-01-02 03:04:05.123456000", "2020-01-02 03:04:05.123456"),
     ("TIMESTAMP", "2020-01-02", "2020-01-02 00:00:00"),
-    ("TIMESTAMP", "02/13/2020 03:04:05 PM", "2020-02-13 15:04:05"),
     ("TIMESTAMP_NS", "2020-01-02 03:04:05.123456789", None),
     ("TIMESTAMP WITH TIME ZONE", "2020-01-02 03:04:05.5+02", "2020-01-02 01:04:05.5+00"),
     ("TIMESTAMP WITH TIME ZONE", "2020-01-02T03:04:05Z", "2020-01-02 03:04:05+00"),
@@ -150,9 +121,6 @@ def test_a_text_that_its_type_would_alter_is_refused(form, tmp_path):
         message = refused(path, tmp_path, options=preview.ReadOptions.of(types=types))
         assert "column a" in message or form == "json", (kind, text)
         assert text not in message
-    big = tmp_path / "big.json"
-    big.write_text('[{"a": 99999999999999999999}]')
-    assert "column a" in refused(big, tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "text", "kept"), KEPT)
@@ -170,23 +138,23 @@ BAD = {
     "absent.duckdb::t": (None, "no such file"),
     "unknown.xyz": (b"x", "kind is not known"),
     "lonely.duckdb": (b"x", "::table"),
-    "no.parquet": (b"PAR1 and then something else", "cannot read it"),
+    "no.parquet": (b"PAR1 and then something else", "damaged"),
     "no.arrow": (b"ARROW1 and then something else", "damaged"),
     "no.feather": (b"", "damaged"),
-    "no.db::t": (b"SQLite format 3\0", "cannot read it"),
+    "no.db::t": (b"SQLite format 3\0", "SQLite"),
     "no.csv.gz": (b"\x1f\x8b and then something else", "damaged"),
     "cut.csv.gz": (gzip.compress(b"a,b\n1,2\n")[:-9], "damaged"),
     "crc.csv.gz": (gzip.compress(b"a,b\n1,2\n")[:-8] + bytes(8), "damaged"),
     "no.csv.zst": (b"(\xb5/\xfd and then something else", "damaged"),
     "no.csv.zip": (b"PK and then something else", "damaged"),
     "t.parquet.gz": (gzip.compress(b"x"), "only CSV and JSON"),
-    "empty.csv": (b"", "no columns"),
+    "empty.csv": (b"", "it is empty"),
     "twice.csv": (b"a,b,A\n1,2,3\n", "columns 1 and 3"),
-    "latin.csv": (b"a,b\n1,\xe9\xe9\n", "cannot read it"),
+    "latin.csv": (b"a,b\n1,\xe9\xe9\n", "not UTF-8"),
     "ragged.csv": (b"a,b\n1,2\n3,4,5\n6\n", "delimiter"),
     "twice.json": (b'[{"a": 1, "A": 2}]', "letter case"),
-    "scalars.json": (b"[1, 2]", "cannot read it"),
-    "cut.json": (b'[{"a": 1}, {"a": secret', "cannot read it"),
+    "scalars.json": (b"[1, 2]", "an object should be here"),
+    "cut.json": (b'[{"a": 1}, {"a": secret', "line 1, position 18"),
 }
 
 
@@ -221,7 +189,7 @@ def test_options_that_mean_nothing_are_refused(tmp_path):
     assert "no column" in refused(path, tmp_path, options=options(types={"c": "INTEGER"}))
     assert "no type" in refused(path, tmp_path, options=options(types={"a": "INTEGERR"}))
     for nested in ("INTEGER[]", "STRUCT(a INTEGER)", "VARIANT"):
-        assert "nested" in refused(path, tmp_path, options=options(types={"a": nested}))
+        assert "no text is read as" in refused(path, tmp_path, options=options(types={"a": nested}))
     table = pa.table({"a": [1]})
     assert "types of its own" in refused(table, tmp_path, options=options(types={"a": "INTEGER"}))
     assert "not pinned" in refused(path, tmp_path, options={"u": options()})

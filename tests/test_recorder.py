@@ -455,7 +455,7 @@ def test_the_file_that_a_child_has_open_is_the_one_that_was_verified(tmp_path, m
     }[what]
     for folder in (made.folder, other.folder):
         folder.chmod(0o755)
-    opened = recorders.open_sealed
+    opened = recorders.open_sealed  # type: ignore[attr-defined]
     identity = made.database.stat()
 
     def exchanged(database: Path, **options: int):

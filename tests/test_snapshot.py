@@ -17,7 +17,7 @@ import preview
 from eligibility.evidence import canonical_bytes
 from eligibility.manifest import Manifest, logical_id
 from preview import snapshot as snapshots
-from preview import sources
+from preview.sources import files as sources
 from tests.pinned import database, flip, pin_one, rows_of, writable
 
 # --- opening ------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def plain(trials: dict[tuple[str, bool], Trial]) -> Trial:
 
 
 def seeded_below(seed: int) -> Callable[[int], int]:
-    draw = random.Random(seed).random  # noqa: S311  it has to be reproducible
+    draw = random.Random(seed).random
     return lambda limit: int(draw() * limit)
 
 

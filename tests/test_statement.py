@@ -129,6 +129,8 @@ def test_only_characters_that_both_tokenizers_read_alike_pass_outside_quotes():
         if character in "\t\n\r" or " " <= character <= "~" or "\ud800" <= character <= "\udfff":
             continue
         category = unicodedata.category(character)
+        if category == "Cn":
+            continue  # the table of the package may know it, and not this interpreter
         letter = category[0] in "LM" or category == "Nd"
         assert bool(problems(f"a{character}b")) is not letter, hex(code)
 

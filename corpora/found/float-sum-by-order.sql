@@ -3,5 +3,6 @@
 SELECT SUM(sums), AVG(sums) FROM floats;
 --> #1  SUM(sums) main.floats
 --> #2  AVG(sums) main.floats
---> fact SUM(floats.sums) ≈ 1.0
---> fact AVG(floats.sums) ≈ 0.25
+--> cell 1.1 withheld sum-not-stable
+--> cell 1.2 withheld sum-not-stable
+--> no answer nothing-eligible

@@ -214,7 +214,8 @@ def _first_line(error: ValueError) -> str:
 
 # --- what is pinned -----------------------------------------------------------------------------
 
-_PART = r'(?:"(?:[^"]|"")+"|[^".=]+)'
+_BARE = r'[^".=]+'
+_PART = rf'(?:"(?:[^"]|"")+"|{_BARE})'
 _NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
@@ -223,7 +224,7 @@ def sources(arguments: Iterable[str]) -> dict[TableName, str]:
 
     Args:
         arguments: NAME is a table, or `schema.table`; a part with a dot, an equals sign or a quote
-            in it stands in double quotes.
+            in it stands in double quotes. SOURCE is any text.
 
     Returns:
         Source by table.
@@ -232,45 +233,48 @@ def sources(arguments: Iterable[str]) -> dict[TableName, str]:
         Trouble: an argument is of another form, or a table is named twice.
     """
     found: dict[TableName, str] = {}
-    for argument in arguments:
-        path, source = _named(argument, "NAME=SOURCE", (1, 2))
+    for place, argument in enumerate(arguments, 1):
+        path, source = name_before(argument)
+        if path is None or len(path) > 2 or not source:
+            # What stands there may be an address with a password in it.
+            raise usage(f"argument {place} is not of the form NAME=SOURCE, as in t=file.csv")
         if path in found:
-            raise usage(f"{argument}: the table is named twice")
+            raise usage(f"{written(path)}: the table is named twice")
         found[path] = source
     return found
 
 
-def column_types(arguments: Iterable[str]) -> dict[TableName, dict[str, str]]:
-    """Read `--type NAME.COLUMN=TYPE` options.
+def name_before(argument: str) -> tuple[TableName | None, str]:
+    """Take the name before an equals sign off.
 
     Args:
-        arguments: NAME as in `sources`.
+        argument: `NAME=TEXT` or `TEXT`.
 
     Returns:
-        Type by column, by table.
-
-    Raises:
-        Trouble: an option is of another form.
+        The parts of the name, and what is behind it; None and the whole where no name is there.
     """
-    found: dict[TableName, dict[str, str]] = {}
-    for argument in arguments:
-        path, kind = _named(argument, "NAME.COLUMN=TYPE", (2, 3))
-        found.setdefault(path[:-1], {})[path[-1]] = kind
-    return found
-
-
-def _named(argument: str, form: str, lengths: tuple[int, int]) -> tuple[TableName, str]:
     name = _NAME.match(argument)
-    if name is None or argument[name.end() : name.end() + 1] != "=":
-        raise usage(f"{argument}: it is not of the form {form}")
-    path = tuple(_unquoted(part[0]) for part in re.finditer(_PART, name[0]))
-    if not lengths[0] <= len(path) <= lengths[1] or not argument[name.end() + 1 :]:
-        raise usage(f"{argument}: it is not of the form {form}")
-    return path, argument[name.end() + 1 :]
+    if name is None or not argument.startswith("=", name.end()):
+        return None, argument
+    return name_of(name[0]), argument[name.end() + 1 :]
+
+
+def name_of(argument: str) -> TableName | None:
+    """Give the parts of a name; None for what is none."""
+    if _NAME.fullmatch(argument) is None:
+        return None
+    return tuple(_unquoted(part[0]) for part in re.finditer(_PART, argument))
 
 
 def _unquoted(part: str) -> str:
     return part[1:-1].replace('""', '"') if part.startswith('"') else part
+
+
+def written(name: TableName) -> str:
+    """Write a name as options and arguments take it."""
+    return ".".join(
+        part if re.fullmatch(_BARE, part) else '"' + part.replace('"', '""') + '"' for part in name
+    )
 
 
 # --- evidence -----------------------------------------------------------------------------------

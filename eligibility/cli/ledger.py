@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eligibility.evidence import Observation, Release
     from eligibility.record import Entry, ReleaseRecord
     from preview import Ledger
+    from preview.audit import Audit
 
 LISTED = 50
 
@@ -190,7 +191,8 @@ def verified(
     """See whether every entry is as it was appended, and none is gone.
 
     Entries removed from the end show only against one that was kept elsewhere: give it as --head.
-    The status is 0 where the ledger is whole, 2 where it is not.
+    What a fault's code means stands in docs/ledger.md. The status is 0 where the ledger is whole,
+    2 where it is not.
     """
     from preview.audit import audit
 
@@ -202,10 +204,16 @@ def verified(
     with _opened(file) as opened:
         found = audit(opened, keys=keys, after=None if head is None else _head(head))
 
+    return _audited(found)
+
+
+def _audited(found: "Audit") -> Answer:
+    from preview.audit import FAULTS
+
     def show(screen: "Screen") -> None:
         screen.say("whole" if found.whole else "not whole", "bold green" if found.whole else "red")
         for sequence, fault in found.faults:
-            screen.say(f"entry {sequence}: {fault}", "red")
+            screen.say(f"entry {sequence}: {fault}: {FAULTS[fault]}", "red")
         screen.say(
             f"{found.entries:,} entries, {found.signed:,} with a trusted signature, "
             f"{found.unchecked:,} with one that was not checked, {found.unsigned:,} unsigned"
@@ -262,6 +270,26 @@ def exported(
     digest = hashlib.sha256(data).hexdigest()
     document = {"bundle_sha256": digest, "bytes": len(data), "entry": _plain(entry)}
     return Answer(DONE, document, lambda screen: screen.say(f"{len(data):,} bytes, {digest}"))
+
+
+@ledger.command("backup")
+def backed_up(
+    file: LedgerArgument,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The new file to write.")],
+    as_json: JsonOption = False,
+) -> Answer:
+    """Copy a ledger to a new file, also while others append to it, and verify the copy.
+
+    A plain copy of a ledger in use lacks what is still in its log. Example:
+    eligibility ledger backup answers.ledger --out answers-2026-01-01.ledger
+    The status is 0 where the copy is whole, 2 where it has faults, as the ledger then has, or
+    could not be made.
+    """
+    from preview.backup import backup
+
+    with _opened(file) as opened:
+        found = backup(opened, out)
+    return _audited(found)
 
 
 @ledger.command("keygen")

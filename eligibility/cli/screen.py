@@ -6,6 +6,7 @@ Invariants
   Z2  Colour says nothing that a sign does not say too.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from eligibility.cli import dialects
 from eligibility.cli.grid import Grid, shortened
 from eligibility.cli.layout import lay_out
 from eligibility.cli.marks import Mark
@@ -30,17 +32,19 @@ from eligibility.evidence import (
     Verdict,
     Verdicts,
 )
+from eligibility.manifest import Doubt, TableSource, TableSource1
 from eligibility.reasons import Reason, in_order
 from eligibility.wording import subject_text
+from preview.sources.doubts import said as doubt_said
 
 if TYPE_CHECKING:
     from eligibility.cli.lines import Tally
-    from eligibility.manifest import TableSource
     from preview import Snapshot
 
 ROWS_SHOWN = 20
 FACTS_SHOWN = 20
 COLUMNS_SHOWN = 60
+DOUBTS_SHOWN = 10
 NAME_WIDTH_MAX = 120
 OUTPUTS_SHOWN = 20
 MORE_MAX = 4
@@ -82,6 +86,7 @@ class Screen:
         """
         self._console = console
         self._everything = everything
+        self._all_shown_by = "--all"
         self._isolates = console.is_terminal
         ascii_only = console.options.ascii_only
         self._yes, self._no, self._arrow = ("+", "-", ">") if ascii_only else ("✓", "✗", "→")
@@ -263,7 +268,8 @@ class Screen:
     def _rest(self, count: int, what: str) -> None:
         if count > 0:
             noun = what if count > 1 else what.removesuffix("s")
-            self._put(Text(f"{self._cut} and {count:,} more {noun} (--all shows them)", "dim"))
+            shown_by = f"({self._all_shown_by} shows them)"
+            self._put(Text(f"{self._cut} and {count:,} more {noun} {shown_by}", "dim"))
 
     def captured(self, observation: Observation) -> None:
         """Show what was recorded, and the digest to keep."""
@@ -326,25 +332,39 @@ class Screen:
 
     # --- snapshots ------------------------------------------------------------------------------
 
-    def snapshot(self, snapshot: "Snapshot", *, made: bool = False) -> None:
-        """Show a snapshot and its tables; after a pin, whether it was there already."""
-        if made:
+    def snapshot(self, snapshot: "Snapshot", *, into: str | None = None) -> None:
+        """Show a snapshot and its tables; after a pin into a folder, whether it was there already."""
+        if into is not None:
             same = "These rows are pinned there already; nothing was written."
             self.say("Pinned." if snapshot.created else same, "bold")
+            self._all_shown_by = f"eligibility tables {visible(shlex.quote(into))} --all"
         self.say(f"snapshot  {snapshot.id}")
         self.say(f"manifest  {snapshot.manifest_sha256}", "dim")
         for pin, source in zip(snapshot.pins, snapshot.manifest.sources, strict=True):
             self.blank()
             self._pin(pin, source)
 
-    def _pin(self, pin: Pin, source: "TableSource") -> None:
+    def _pin(self, pin: Pin, source: TableSource | TableSource1) -> None:
         name = ".".join(map(self._shown, pin.path if pin.path[0] != "main" else pin.path[1:]))
         rows = "1 row" if pin.rows == 1 else f"{pin.rows:,} rows"
-        origin = visible(source.name or "memory") + (
-            f"::{visible(source.table)}" if source.table else ""
-        )
-        self.say(Text.assemble((name, "bold"), f"  {rows}", (f"  from {origin}", "dim")))
+        where = self._shown(dialects.origin(source))
+        self.say(Text.assemble((name, "bold"), f"  {rows}", (f"  from {where}", "dim")))
         self._put(Text(f"content {pin.content_sha256}", "dim"), 2 * INDENT)
+        if isinstance(source, TableSource1):
+            self._read_as(dialects.decisions_1(source))
+            self._columns(pin, {})
+            return
+        if source.origin is not None:
+            self._put(Text(self._line(dialects.version(source.origin))), 2 * INDENT)
+        self._read_as(dialects.decisions(source.dialect))
+        self._columns(pin, dialects.column_notes(source.dialect))
+        self._doubts(source.doubts)
+
+    def _read_as(self, said: tuple[str, ...]) -> None:
+        if said:
+            self._put(Text(f"read as {self._dot.join(map(self._line, said))}"), 2 * INDENT)
+
+    def _columns(self, pin: Pin, notes: Mapping[str, str]) -> None:
         columns = Text(overflow="fold")
         shown = pin.columns if self._everything else pin.columns[:COLUMNS_SHOWN]
         for place, column in enumerate(shown):
@@ -352,8 +372,27 @@ class Screen:
             columns.append(self._shown(column.name))
             columns.append(f" {visible(column.type)}", "cyan")
             columns.append(" with NaN" if column.nan else "", "yellow")
+            if column.name in notes:
+                columns.append(f" ({self._shown(notes[column.name])})", "dim")
         self._put(columns, 2 * INDENT)
         self._rest(len(pin.columns) - len(shown), "columns")
+
+    def _doubts(self, doubts: tuple[Doubt, ...]) -> None:
+        """Show what looks like more than it was read as, each with the option to paste."""
+        if not doubts:
+            return
+        count = "1 doubt" if len(doubts) == 1 else f"{len(doubts):,} doubts"
+        self._put(Text(f"{count}: what looks like more than it was read as", "yellow"), 2 * INDENT)
+        shown = doubts if self._everything else doubts[:DOUBTS_SHOWN]
+        for doubt in shown:
+            told = Table.grid(padding=(0, 1, 0, 0))
+            told.add_row(Text("?", "yellow"), Text(self._line(doubt_said(doubt))))
+            self._put(told, 2 * INDENT)
+            if doubt.option:
+                # On one line, however long: it is there to be copied.
+                option = f"{' ' * 3 * INDENT}{self._arrow} {self._line(doubt.option)}"
+                self._console.print(Text(option, "cyan"), soft_wrap=True)
+        self._rest(len(doubts) - len(shown), "doubts")
 
     # --- teaching -------------------------------------------------------------------------------
 

@@ -5,13 +5,16 @@ nothing itself. What a verb needs is imported in it, so that help loads no datab
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eligibility.cli.ledger import SignOption, opened_ledger
 from eligibility.cli.ledger import ledger as ledger_verbs
+from eligibility.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
+from eligibility.cli.pinning import PinCommand, pin, snapshot_document
 from eligibility.cli.program import DONE, NOTHING, Answer, Stream
+from eligibility.cli.progress import open_shown
 from eligibility.cli.trouble import Trouble, usage
 from eligibility.cli.verify import verify
 
@@ -22,11 +25,6 @@ if TYPE_CHECKING:
     from eligibility.evidence import Schema
     from preview import Ledger, Recorder, Snapshot
 
-TIMEOUT_S = 10.0
-TIMEOUT_S_MAX = 86_400.0
-MEMORY_MIB = 2048
-MEMORY_MIB_MIN = 512
-MEMORY_MIB_MAX = 1024**2
 JOBS_MAX = 1024
 
 app = typer.Typer(
@@ -42,26 +40,6 @@ StatementArgument = Annotated[
 ]
 SnapshotOption = Annotated[
     str, typer.Option("--snapshot", metavar="DIR", help="The snapshot that the statement reads.")
-]
-TimeoutOption = Annotated[
-    float,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=0.001,
-        max=TIMEOUT_S_MAX,
-        help="How long the engine may take for it.",
-    ),
-]
-MemoryOption = Annotated[
-    int,
-    typer.Option(
-        "--memory",
-        metavar="MIB",
-        min=MEMORY_MIB_MIN,
-        max=MEMORY_MIB_MAX,
-        help="Cap of the engine's process, in MiB.",
-    ),
 ]
 LedgerOption = Annotated[
     str | None,
@@ -102,49 +80,7 @@ def _print_versions() -> int:
 # --- pinning ------------------------------------------------------------------------------------
 
 
-@app.command()
-def pin(
-    sources: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME=SOURCE...", help="Tables, and where their rows are."),
-    ],
-    into: Annotated[str, typer.Option("--into", metavar="DIR", help="The snapshot to make.")],
-    null: Annotated[
-        list[str] | None,
-        typer.Option("--null", metavar="TEXT", help="CSV: a text that stands for NULL."),
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type", metavar="NAME.COLUMN=TYPE", help="CSV, JSON: a column's DuckDB type."
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option("--delimiter", metavar="TEXT", help="CSV: what is between fields.")
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="CSV: whether the first line holds the names."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> Answer:
-    """Freeze tables into a snapshot.
-
-    A snapshot is a folder with one database file and its manifest. A source is a Parquet, CSV, JSON or Arrow file, a glob of Parquet files, or a table of a
-    database file, as file.duckdb::table. NAME is a table, or schema.table; a name with a dot or an
-    equals sign in it stands in double quotes. The same rows always give the same snapshot id.
-    """
-    from eligibility.cli import inputs
-    from eligibility.cli.pinning import pinned
-
-    named = inputs.sources(sources)
-    given = inputs.column_types(types or ())
-    snapshot = pinned(named, into, given, tuple(null or ()), delimiter, header)
-
-    def show(screen: "Screen") -> None:
-        screen.snapshot(snapshot, made=True)
-
-    return Answer(DONE, _snapshot_document(snapshot) | {"created": snapshot.created}, show)
+app.command(cls=PinCommand)(pin)
 
 
 # --- deciding -----------------------------------------------------------------------------------
@@ -215,7 +151,7 @@ def check(
     text = inputs.statement(statement or "")
     if schema is not None:
         return _checked(text, inputs.schema(schema), None, as_json)
-    opened = _open(snapshot or "")
+    opened = open_shown(snapshot or "")
     with _recorder(opened, timeout, memory) as recorder:
         return _checked(text, opened.schema, recorder, as_json)
 
@@ -238,7 +174,7 @@ def _batch(
             if schema is not None:
                 task = Task(inputs.schema(schema))
             else:
-                opened = _open(snapshot or "")
+                opened = open_shown(snapshot or "")
                 task = Task(opened.schema, opened, limits[0], limits[1] * 2**20)
             with nullcontext(write) if out is None else written_to(out) as lines:
                 many = processors() if jobs is None else jobs
@@ -285,7 +221,7 @@ def run(
     from eligibility.cli.judging import Decided, judged
 
     text = inputs.statement(statement)
-    opened = _open(snapshot)
+    opened = open_shown(snapshot)
     with _kept(ledger, sign) as kept, _recorder(opened, timeout, memory, kept) as recorder:
         observation = recorder.capture(text)
         back, digest = observation.preview(), observation.digest
@@ -331,7 +267,7 @@ def capture(
     from eligibility.cli import inputs
 
     text = inputs.statement(statement)
-    opened = _open(snapshot)
+    opened = open_shown(snapshot)
     with _kept(ledger, sign) as kept, _recorder(opened, timeout, memory, kept) as recorder:
         observation = recorder.capture(text)
 
@@ -426,27 +362,12 @@ def tables(
 
     Each table with its rows, the hash of its content, and its columns with their types.
     """
-    snapshot = _open(folder)
+    snapshot = open_shown(folder)
 
     def show(screen: "Screen") -> None:
         screen.snapshot(snapshot)
 
-    return Answer(DONE, _snapshot_document(snapshot), show, everything)
-
-
-def _snapshot_document(snapshot: "Snapshot") -> dict[str, Any]:
-    return {
-        "snapshot": snapshot.id,
-        "manifest_sha256": snapshot.manifest_sha256,
-        "tables": [pin.model_dump(mode="json") for pin in snapshot.pins],
-        "sources": [source.model_dump(mode="json") for source in snapshot.manifest.sources],
-    }
-
-
-def _open(folder: str) -> "Snapshot":
-    from preview import open_snapshot
-
-    return open_snapshot(folder)
+    return Answer(DONE, snapshot_document(snapshot), show, everything)
 
 
 def _recorder(

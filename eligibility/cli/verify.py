@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from eligibility.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
 from eligibility.cli.program import DONE, TROUBLE, Answer
+from eligibility.cli.progress import open_shown
 from eligibility.cli.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ def verify(
         str | None,
         typer.Option("--snapshot", metavar="DIR", help="Execute the statement again over this."),
     ] = None,
+    timeout: TimeoutOption = TIMEOUT_S,
+    memory: MemoryOption = MEMORY_MIB,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document, and nothing else.")
     ] = False,
@@ -49,7 +53,7 @@ def verify(
     """Establish what a bundle of evidence shows, offline, and say what it does not.
 
     Every digest, link, signature and fact is derived again. Without a snapshot the engine's reading
-    stays unverified. The status is 0 where it passed or is unverified, which is for a person to
+    stays unverified; with one, what cannot be executed again over it fails. The status is 0 where it passed or is unverified, which is for a person to
     review, and 2 where it failed; meaning is never established.
     """
     trusted = None if key is None else trusted_keys(key)
@@ -63,7 +67,9 @@ def verify(
     from eligibility.bundle import verify
 
     with ExitStack() as stack:
-        execute = None if snapshot is None else stack.enter_context(_Executor(snapshot))
+        execute = (
+            None if snapshot is None else stack.enter_context(_Executor(snapshot, timeout, memory))
+        )
         return _answer(verify(data, keys=trusted, execute=execute))
 
 
@@ -90,6 +96,8 @@ def _show(screen: "Screen", found: "Verification") -> None:
             f"{each.code.sentence}".replace("( at", "(at"),
             _SIGNS[each.weight],
         )
+    for advice in found.advice:
+        screen.say(advice, "bold")
     screen.blank()
     for name, value in (found.hashes.model_dump() if found.hashes else {}).items():
         screen.say(f"{name.replace('_', ' ')}: {value or 'none'}", "dim")
@@ -164,8 +172,10 @@ def _engine_version() -> str | None:
 class _Executor:
     """Executes the statement of an observation again, over the snapshot that the user names."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, timeout: float, memory: int) -> None:
         self._folder = folder
+        self._timeout = timeout
+        self._memory = memory
         self._snapshot: Snapshot | None = None
         self._recorder: Recorder | None = None
 
@@ -183,7 +193,7 @@ class _Executor:
 
     def __call__(self, observation: "Observation", statement: str) -> "Observation | Code":
         from eligibility.verification import Code
-        from preview import PreviewError, StatementFailed, StatementRefused
+        from preview import PreviewError, StatementFailed, StatementRefused, StatementTimedOut
 
         if (observation.engine.name, observation.engine.version) != ("duckdb", _engine_version()):
             return Code.ENGINE_ABSENT
@@ -196,12 +206,14 @@ class _Executor:
             return self._recorder.capture(statement)
         except (StatementRefused, StatementFailed):
             return Code.RESULT_DIFFERS
+        except StatementTimedOut:
+            return Code.EXECUTION_TOO_SLOW
         except PreviewError:
             return Code.EXECUTION_FAILED
 
     def _start(self, observation: "Observation") -> "Code | None":
         from eligibility.verification import Code
-        from preview import PinMismatch, Recorder, open_snapshot
+        from preview import PinMismatch, Recorder
         from preview.sealed import THREADS
 
         folder = Path(self._folder)
@@ -210,12 +222,18 @@ class _Executor:
         try:
             if any(entry.is_symlink() for entry in folder.iterdir()):
                 return Code.SNAPSHOT_REFUSED
-            snapshot = open_snapshot(folder)
+            snapshot = open_shown(self._folder)
         except (PinMismatch, OSError, ValueError):
             return Code.SNAPSHOT_REFUSED
         if snapshot.id != observation.snapshot:
             return Code.SNAPSHOT_DIFFERS
         told = dict(observation.engine.settings).get("threads", "")
         given = int(told) if told.isascii() and told.isdigit() and len(told) < 4 else THREADS
-        self._recorder = Recorder(snapshot, threads=min(max(given, 1), THREADS_MAX))
+        threads = min(max(given, 1), THREADS_MAX)
+        self._recorder = Recorder(
+            snapshot,
+            timeout_s=self._timeout,
+            memory_bytes=self._memory * 2**20,
+            threads=threads,
+        )
         return None

@@ -340,7 +340,7 @@ def main(arguments: list[str]) -> int:
         every = mutants(_source(name))
         every = [one for one in every if options.only in (None, one.unit)]
         if options.sample and options.sample < len(every):
-            every = random.Random(0).sample(every, options.sample)  # noqa: S311
+            every = random.Random(0).sample(every, options.sample)
         chosen[name] = every
     campaign = Campaign(chosen, LONG_S if options.quick else SLOW_S)
     with tempfile.TemporaryDirectory() as folder:

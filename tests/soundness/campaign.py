@@ -86,7 +86,7 @@ class Worker:
     def __init__(self, folder: Path, number: int, seed: int, slot: Slot) -> None:
         """Take where counts go, a number among all workers, a seed and the watch's slot."""
         self._out, self._slot = folder / f"{number}", slot
-        self._random = random.Random(seed)  # noqa: S311  it has to be reproducible
+        self._random = random.Random(seed)
         self._seen: set[int] = set()
         self._new = array("Q")
         self._counts: Counter[str] = Counter()

@@ -10,6 +10,7 @@ Invariants
   J3  A calculation is the one over exactly the rows that the group and the filter of the fact
       select; once as its JSON says, once as its line says. Three truth values.
   J4  A line says what its fact says.
+  J5  The bound of a value that is not exact holds: in exact numbers, over the doubles themselves.
 """
 
 import math
@@ -137,6 +138,7 @@ class Judge:
             cell = key["cell"]["text"]
             rows = _of_group(column, None if cell is None else value_of(column.base, cell), rows)
         self._agrees(fact["label"], table, rows, text, fact["exact"])
+        self._bounded(fact, table.by_name.get(fact["label"]["column"] or ""), rows)
         rows = range(table.rows)
         if said.filter is not None:
             rows = self._by_line(table, *said.filter)
@@ -173,6 +175,23 @@ class Judge:
         self._sum_agrees(
             calculation, column, [v for v in stored if not isinstance(v, str)], text, exact
         )
+
+    @staticmethod
+    def _bounded(fact: dict[str, Any], column: Column | None, rows: Rows) -> None:
+        """Judge the bound of a value by the rows that made it (J5)."""
+        if fact["exact"] != ("bound" not in fact):
+            raise Untrue("what is exact has a bound, or what is not has none")
+        if fact["exact"] or column is None:
+            return
+        terms = [Fraction(v) for row in rows if (v := column.values[row]) is not None]
+        true = sum(terms, Fraction())
+        if fact["label"]["calculation"] == "AVG":
+            true /= len(terms)
+        stated, bound = Fraction(float(fact["value"]["text"])), Fraction(fact["bound"])
+        if abs(stated - true) > bound:
+            raise Untrue(f"it is {float(true)}, further away than the bound {fact['bound']}")
+        if bound > abs(stated) / 10**6:
+            raise Untrue("the bound is over a millionth of the value")
 
     @staticmethod
     def _sum_agrees(

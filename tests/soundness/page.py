@@ -31,6 +31,7 @@ a line, before its readings were looked at.
 |---|---|
 | tainted tables | every cell of ten tables tells its own table, column and row: is the value one of the labelled column? Are the values of one row from one row, and no two result rows from the same? |
 | recomputation | is the number the one over exactly the rows that the filter and the group select, in plain Python over what was stored, in exact numbers and three truth values? Asked twice: of the fact's JSON, and of its line, by an own reader of lines |
+| bounds | is a sum or average of floats no further from the exact one, in exact numbers over the stored doubles, than its bound, and is that at most a millionth of it? |
 | the engine's syntax tree | is the output, before any name is bound, a plain column or one of the five calls of one, over one base table, and are the clauses those that are told? |
 | column origins of SQLite | where SQLite takes the statement, does it know the same origin? |
 | the recorder | is the observation the same in the process that can be killed? |

@@ -176,7 +176,7 @@ def find(
     Returns:
         What gave it away, or None where nothing did.
     """
-    chosen = random.Random(seed)  # noqa: S311  it has to be reproducible
+    chosen = random.Random(seed)
     draw = chosen.random
     words = [] if calm else corpus_words()
     writers = {

@@ -18,9 +18,10 @@ from typing import Literal, Self
 import duckdb
 
 from eligibility import Observation, Release, Verdicts, classify, release
-from eligibility.evidence import Claim, Engine
+from eligibility.evidence import CellBound, Claim, Engine
 from eligibility.reasons import Reason
 from eligibility.statement import refusal
+from preview.bounds import Measured, measure, question
 from preview.capture import Captured, capture
 from preview.observing import Observer
 from preview.sealed import open_sealed
@@ -131,7 +132,12 @@ class Trial(AbstractContextManager["Trial"]):
         outcome = capture(self.connection, statement, self.snapshot.pins)
         if not isinstance(outcome, Captured):
             return None
-        return self._observer.observation(statement, outcome, self._engine)
+        bounds: tuple[CellBound, ...] = ()
+        asked = question(outcome, self.snapshot.pins)
+        if asked is not None:
+            measured = measure(self.connection, asked.statement)
+            bounds = asked.bounds(measured) if isinstance(measured, Measured) else ()
+        return self._observer.observation(statement, outcome, self._engine, bounds)
 
     def run(
         self,

@@ -34,7 +34,7 @@ from eligibility.reasons import in_order
 from eligibility.statement import refusal
 from preview import capture
 from preview.sealed import open_sealed
-from preview.sources import quoted
+from preview.sources.readable import quoted
 from tests.corpus import Case, cases, decided_lines
 from tests.engine import Engine
 from tests.soundness.third_reader import TREE_QUERY, read_tree
