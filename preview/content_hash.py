@@ -111,7 +111,7 @@ def _is_lossy(kind: DuckDBPyType) -> bool:
     return any(isinstance(child, DuckDBPyType) and _is_lossy(child) for child in children)
 
 
-def _floats(value: str, kind: DuckDBPyType, depth: int = 0) -> Iterator[str]:
+def _floats(value: str, kind: Any, depth: int = 0) -> Iterator[str]:
     """Give, for each FLOAT or DOUBLE within a type, what takes it out of a value (H3)."""
     if kind.id in ("float", "double"):
         yield value
@@ -128,7 +128,7 @@ def _floats(value: str, kind: DuckDBPyType, depth: int = 0) -> Iterator[str]:
         yield from _of_items(value, kind.children[0][1], depth)
 
 
-def _of_items(values: str, kind: DuckDBPyType, depth: int) -> Iterator[str]:
+def _of_items(values: str, kind: Any, depth: int) -> Iterator[str]:
     item = f"e{depth}"
     for inner in _floats(item, kind, depth + 1):
         yield f"system.main.list_transform({values}, lambda {item}: {inner})"

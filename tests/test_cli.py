@@ -1105,6 +1105,27 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.parametrize(
+    "arguments", [("check", "--help"), ("ledger", "list", "--help"), ("run", "-h")]
+)
+def test_help_with_json_is_one_document_or_a_usage_error(arguments):
+    for written in (("--json", *arguments), (*arguments, "--json")):
+        found = call(*written)
+        assert ("help" in found.json, found.status) in ((True, 0), (False, 2))
+        assert found.json["help"].lstrip().startswith("Usage:") if found.status == 0 else found.err
+    found = call("check", "--help", "--json")
+    assert (found.status, list(found.json), found.err) == (0, ["help"], "")
+
+
+def test_a_first_row_that_is_too_long_is_not_called_no_rows(tmp_path):
+    long = pyarrow.table({"a": ["x" * 70_000, "y"]})
+    preview.pin({"t": long}, into=tmp_path / "pinned")
+    for verb in ("run", "capture"):
+        found = call(verb, "SELECT a FROM t", "--snapshot", tmp_path / "pinned")
+        assert "the first one is over the limit of 64 KiB" in " ".join(found.out.split())
+        assert "0 rows" not in found.out
+
+
 def has_worked_child_of_child(pid: int) -> bool:
     """Say whether the process that runs a program's statement is at work on it."""
     listed = subprocess.run(
