@@ -39,7 +39,7 @@ def classify(
     """Decide which outputs of a statement may be stated, and under what label (contract 2, 3).
 
     Args:
-        statement: SQL text as it was written, of any length.
+        statement: SQL text as it was written, of any length; what is no text is withheld as such.
         schema: the pinned tables.
         engine: what the engine's bound plan says; `refused` or `failed` where there is no plan;
             None where the engine is not asked: the answer is then what the text *could* supply.
@@ -47,6 +47,10 @@ def classify(
     Returns:
         The verdicts; never raises.
     """
+    given: object = statement
+    if not isinstance(given, str):
+        not_text = TextReading(reasons=problems(statement))
+        return _verdicts("", schema, engine, not_text)
     try:
         return _decided(statement, schema, engine)
     except RecursionError:

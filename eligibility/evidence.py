@@ -37,6 +37,8 @@ TablePath = tuple[str, str]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Truncation = Literal["rows", "bytes"]
 ObservationFormat = Literal["eligibility-observation/1", "eligibility-observation/2"]
+# What may lead nowhere, within what JSON has exactly.
+Index = Annotated[int, Field(ge=-COUNT_MAX, le=COUNT_MAX)]
 # Zero, or three digits at most and an exponent.
 BoundText = Annotated[
     str, StringConstraints(pattern=r"^(?:0|[1-9](?:\.[0-9]{1,2})?e[+-][0-9]{1,3})$")
@@ -323,7 +325,7 @@ class SortKey(Model):
         column: the native column that it is; None for anything else.
     """
 
-    output: int | None
+    output: int | None = Field(ge=0, le=COUNT_MAX)
     column: str | None
 
 
@@ -465,8 +467,8 @@ class Claim(Model):
         type, text: what the cell is expected to hold, to the character; None for no expectation.
     """
 
-    row: int
-    column: int
+    row: Index
+    column: Index
     type: str | None = None
     text: str | None = None
 
@@ -490,7 +492,7 @@ class Label(Model):
 class Verdict(Model):
     """What the rules say of one output: a label, or reasons in order of precedence."""
 
-    position: int
+    position: int = Field(ge=0, le=COUNT_MAX)
     name: str
     verdict: Literal["eligible", "withheld"]
     label: Label | None
@@ -576,8 +578,8 @@ class Fact(Model):
     value: Cell
     exact: bool
     bound: BoundText | None = Field(default=None, exclude_if=_is_absent)
-    row: int
-    column: int
+    row: int = Field(ge=0, lt=ROWS_MAX)
+    column: int = Field(ge=0, lt=COLUMNS_MAX)
     group: tuple[GroupCell, ...]
     filter: Filter
     selection: SelectionFlags
@@ -589,8 +591,8 @@ class Fact(Model):
 class Withheld(Model):
     """One cell that is not released, and why."""
 
-    row: int
-    column: int
+    row: int = Field(ge=0, lt=ROWS_MAX)
+    column: int = Field(ge=0, lt=COLUMNS_MAX)
     reasons: tuple[Reason, ...]
 
 

@@ -69,6 +69,9 @@ def refusal(statement: str) -> Reason | None:
 
 def _examine(statement: str) -> tuple[Reason | None, Reason | None]:
     """Give why the statement is not run, and why it is not readable."""
+    given: object = statement  # whatever the types say, callers may hold anything
+    if not isinstance(given, str):
+        return Reason.NOT_TEXT, None
     # A character is at least one byte: what is longer than the limit in characters is not encoded.
     if len(statement) > STATEMENT_BYTES_MAX:
         return Reason.STATEMENT_TOO_LONG, None

@@ -12,16 +12,19 @@ Invariants
 import re
 from collections import Counter
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from eligibility.evidence import Sha256
-from eligibility.shape import Model
+from eligibility.shape import COUNT_MAX, Model
 
 FINDINGS_MAX = 40
 DIAGNOSTICS_MAX = 20
 
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,3}")
 
+Count = Annotated[int, Field(ge=0, le=COUNT_MAX)]
 Weight = Literal["blocked", "failed", "unverified", "note"]
 Status = Literal["passed", "unverified", "failed"]
 # What no bundle can show, however well it is made.
@@ -121,7 +124,7 @@ class CodeCount(Model):
 
     code: Code
     weight: Weight
-    count: int
+    count: Count
     first: str
 
 
@@ -138,13 +141,13 @@ class Hashes(Model):
 class Counts(Model):
     """How much of it there is."""
 
-    tables: int
-    rows: int
-    columns: int
-    facts: int
-    withheld: int
-    entries: int
-    signed: int
+    tables: Count
+    rows: Count
+    columns: Count
+    facts: Count
+    withheld: Count
+    entries: Count
+    signed: Count
 
 
 class Verification(Model):
@@ -171,9 +174,9 @@ class Verification(Model):
     counts: Counts | None
     codes: tuple[CodeCount, ...]
     findings: tuple[Finding, ...]
-    findings_total: int
+    findings_total: Count
     diagnostics: tuple[Finding, ...]
-    diagnostics_total: int
+    diagnostics_total: Count
     advice: tuple[str, ...]
     not_established: tuple[str, ...]
 

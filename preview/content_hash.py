@@ -9,7 +9,9 @@ Invariants
       (-0.0 is not 0.0, and a NaN keeps its sign and payload, which SQL can show), text and
       binary are lengths and bytes.
   H3  What Arrow cannot carry whole (INTERVAL, UNION, VARIANT, alone or nested) is hashed as the
-      engine's sort key together with its text: the key keeps the structure, the text the rest.
+      engine's sort key together with its text: the key keeps the structure, the text the rest;
+      but neither keeps the payload of a NaN. So the floats in such a value are hashed besides,
+      where one is a NaN that no text denotes; without one, nothing is added.
   H4  Rows are read back from the pinned table itself, never from the source.
 """
 
@@ -27,6 +29,7 @@ import pyarrow.compute as pc
 from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.evidence import fold
+from preview.sources.readable import literal
 
 CONTENT_FORMAT = b"eligibility-content/1"
 SLICE_ROWS = 4_096
@@ -69,11 +72,14 @@ def content_sha256(
         duckdb.Error: the table could not be read.
     """
     expressions = [_expressions(name, kind) for name, kind in columns]
+    floats = [tuple(_floats(name, kind)) if _is_lossy(kind) else () for name, kind in columns]
     # A column of that name hides the row number; then rows are counted off, which is slower.
     numbered = all(fold(name) != '"rowid"' for name, _ in columns)
     rows_of = "WHERE rowid >= {0} AND rowid < {0} + {1}" if numbered else "LIMIT {1} OFFSET {0}"
-    query = f"SELECT {', '.join(itertools.chain(*expressions))} FROM {table} "
-    slices = _slice_digests(connection, query, rows_of, rows, workers, progress)
+    asked = [*itertools.chain(*expressions), *itertools.chain(*floats)]
+    query = f"SELECT {', '.join(asked)} FROM {table} "
+    plain = sum(map(len, expressions))
+    slices = _slice_digests(connection, query, plain, rows_of, rows, workers, progress)
     by_expression = zip(*slices, strict=True) if slices else itertools.repeat(())
     whole = hashlib.sha256(CONTENT_FORMAT)
     whole.update(struct.pack("<qqq", rows, SLICE_ROWS, len(columns)))
@@ -82,6 +88,11 @@ def content_sha256(
         whole.update(struct.pack("<q", len(text)) + text)
         for _ in parts:
             whole.update(hashlib.sha256(b"".join(next(by_expression))).digest())
+    for place, parts in enumerate(floats):
+        for part, _ in enumerate(parts):
+            for number, digest in enumerate(next(by_expression)):
+                if digest:
+                    whole.update(struct.pack("<3sqqq", b"nan", place, part, number) + digest)
     return whole.hexdigest()
 
 
@@ -100,15 +111,42 @@ def _is_lossy(kind: DuckDBPyType) -> bool:
     return any(isinstance(child, DuckDBPyType) and _is_lossy(child) for child in children)
 
 
+def _floats(value: str, kind: Any, depth: int = 0) -> Iterator[str]:
+    """Give, for each FLOAT or DOUBLE within a type, what takes it out of a value (H3)."""
+    if kind.id in ("float", "double"):
+        yield value
+    elif kind.id in ("struct", "tuple"):
+        for place, (_, child) in enumerate(kind.children, start=1):
+            yield from _floats(f"system.main.struct_extract_at({value}, {place})", child, depth)
+    elif kind.id == "union":
+        for tag, child in kind.children[1:]:
+            yield from _floats(f"system.main.union_extract({value}, {literal(tag)})", child, depth)
+    elif kind.id == "map":
+        for part, (_, child) in zip(("keys", "values"), kind.children, strict=True):
+            yield from _of_items(f"system.main.map_{part}({value})", child, depth)
+    elif kind.id in ("list", "array"):
+        yield from _of_items(value, kind.children[0][1], depth)
+
+
+def _of_items(values: str, kind: Any, depth: int) -> Iterator[str]:
+    item = f"e{depth}"
+    for inner in _floats(item, kind, depth + 1):
+        yield f"system.main.list_transform({values}, lambda {item}: {inner})"
+
+
 def _slice_digests(
     connection: duckdb.DuckDBPyConnection,
     query: str,
+    plain: int,
     rows_of: str,
     rows: int,
     workers: int,
     progress: Callable[[int], None],
 ) -> list[tuple[bytes, ...]]:
-    """Give, for each slice in order, the digest of each expression of the query."""
+    """Give, for each slice in order, the digest of each expression of the query.
+
+    Those behind the first `plain` are floats, and have none where no NaN among them is odd.
+    """
     digests: list[tuple[bytes, ...]] = [()] * -(-rows // SLICE_ROWS)
     lock = threading.Lock()
     start = done = 0
@@ -127,7 +165,7 @@ def _slice_digests(
             read = cursor.sql(query + rows_of.format(first, count)).to_arrow_table()
             for place in range(0, read.num_rows, SLICE_ROWS):
                 part = read.slice(place, SLICE_ROWS)
-                digests[(first + place) // SLICE_ROWS] = tuple(_digests(part))
+                digests[(first + place) // SLICE_ROWS] = tuple(_digests(part, plain))
             with lock:
                 # A whole row group is read at once, unless its rows are large.
                 small = read.nbytes * READ_ROWS <= READ_BYTES_MAX * read.num_rows
@@ -149,11 +187,31 @@ def _slice_digests(
     return digests
 
 
-def _digests(part: pa.Table) -> Iterator[bytes]:
-    for column in part.columns:
+def _digests(part: pa.Table, plain: int) -> Iterator[bytes]:
+    for place, column in enumerate(part.columns):
+        array = column.combine_chunks()
+        if place >= plain and not _has_odd_nan(array):
+            yield b""
+            continue
         digest = hashlib.sha256()
-        _feed(digest, column.combine_chunks())
+        _feed(digest, array)
         yield digest.digest()
+
+
+# The bits of 'nan' and '-nan', as the signed integers of that width.
+_NAMED_NAN = {
+    32: (0x7FC00000, 0xFFC00000 - 2**32),
+    64: (0x7FF8000000000000, 0xFFF8000000000000 - 2**64),
+}
+
+
+def _has_odd_nan(array: pa.Array) -> bool:
+    while not pa.types.is_floating(array.type):
+        array = array.flatten()
+    nan = array.filter(pc.is_nan(array))
+    bits = nan.type.bit_width
+    named = pa.array(_NAMED_NAN[bits], _INTEGER[bits])
+    return bool(pc.any(pc.invert(pc.is_in(nan.view(_INTEGER[bits]), named))).as_py())
 
 
 def _feed(digest: Any, array: pa.Array) -> None:

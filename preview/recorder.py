@@ -103,11 +103,16 @@ class Recorder:
             ledger: keeps the snapshot's manifest, and every observation before it is returned.
 
         Raises:
-            ValueError: for a limit that is out of range.
+            ValueError: for a limit that is out of range or no number, or what is no snapshot.
             LedgerError: where the manifest cannot be appended.
             PinMismatch: where the database file is not the one that was verified.
             RecorderFailed: where no process can be started.
         """
+        if not hasattr(snapshot, "identity"):
+            raise ValueError("a recorder takes a snapshot: pin one, or open one")
+        limits: tuple[object, ...] = (timeout_s, memory_bytes, threads)
+        if not all(isinstance(limit, int | float) for limit in limits):
+            raise ValueError("a limit of the recorder is no number, so it is out of range")
         if not 0 < timeout_s <= TIMEOUT_S_MAX or memory_bytes < MEMORY_BYTES_MIN or threads < 1:
             raise ValueError("a limit of the recorder is out of range")
         self._snapshot = snapshot

@@ -117,6 +117,9 @@ def open_snapshot(
     Raises:
         PinMismatch: there is none, or it is not what was pinned.
     """
+    given: object = path
+    if not isinstance(given, str | os.PathLike):
+        raise PinMismatch("there is no snapshot: its folder is named by a path")
     folder = Path(path)
     try:
         # The engine would replay what lies beside the file, and looks for it elsewhere where the

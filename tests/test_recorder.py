@@ -23,6 +23,7 @@ import pyarrow as pa
 import pytest
 
 import preview
+from eligibility import classify
 from eligibility.evidence import Observation, from_json
 from eligibility.reasons import Reason
 from preview import recorder as recorders
@@ -204,6 +205,20 @@ def test_a_refusal_says_why(recorder, statement, reason):
         with pytest.raises(preview.StatementRefused) as caught:
             ask(statement)
         assert caught.value.reason is reason
+
+
+@pytest.mark.parametrize("given", [None, 5, b"SELECT 1", ["SELECT 1"], object()])
+def test_what_is_no_text_is_refused_as_such(snapshot, recorder, given):
+    for ask in (recorder.capture, recorder.read):
+        with pytest.raises(preview.StatementRefused) as caught:
+            ask(given)
+        assert caught.value.reason is Reason.NOT_TEXT
+    found = classify(given, snapshot.schema)
+    assert (found.reasons, found.outputs) == ((Reason.NOT_TEXT,), ())
+    with pytest.raises(preview.PinMismatch):
+        preview.open_snapshot([given])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes a snapshot"):
+        preview.Recorder(given)
 
 
 def test_the_parsers_message_helps_to_mend_a_statement(recorder):
@@ -743,6 +758,9 @@ def test_the_child_holds_little(recorder):
         {"timeout_s": float("inf")},
         {"memory_bytes": 2**20},
         {"threads": 0},
+        {"threads": None},
+        {"timeout_s": "10"},
+        {"memory_bytes": b"1"},
     ],
 )
 def test_limits_have_limits(snapshot, option):

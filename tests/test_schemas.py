@@ -15,7 +15,7 @@ import preview
 from eligibility import classify
 from eligibility.bundle import verify
 from eligibility.shape import Model
-from tests.tools.schemas import DOCUMENTS, FOLDER, pages
+from tests.tools.schemas import DOCUMENTS, FOLDER, pages, schema
 
 STATEMENT = """
     SELECT "from", SUM(n) AS total, AVG(x), n + 1 FROM t
@@ -204,3 +204,28 @@ def test_limits_and_closed_choices_stand_in_the_schema(name, pointer, value, doc
         here = here[part]
     here[path[-1]] = value
     assert not allows(schema, tree["top"], schema)
+
+
+def test_every_whole_number_in_a_document_is_bounded():
+    """What is signed is canonical JSON, which has no number beyond 2**53."""
+    unbounded, seen = [], 0
+
+    def walk(part: Any, where: str) -> None:
+        nonlocal seen
+        if isinstance(part, list):
+            for one in part:
+                walk(one, where)
+        elif isinstance(part, dict):
+            if part.get("type") == "integer":
+                seen += 1
+                low = part.get("minimum", part.get("exclusiveMinimum"))
+                high = part.get("maximum", part.get("exclusiveMaximum"))
+                if low is None or high is None or not -(2**53) < low <= high < 2**53:
+                    unbounded.append(where)
+            for name, one in part.items():
+                walk(one, f"{where}/{name}")
+
+    for name in DOCUMENTS:
+        walk(schema(name), name)
+    assert seen > 30
+    assert unbounded == []

@@ -16,8 +16,9 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
@@ -72,14 +73,17 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
         The exit status.
     """
     as_json = "--json" in arguments
+    said = StringIO()
     try:
-        made = get_command(app).main(list(arguments), "eligibility", standalone_mode=False)
+        # A verb writes nothing; what is written nevertheless is help, which is a document too (G2).
+        with redirect_stdout(said) if as_json else nullcontext():
+            made = get_command(app).main(list(arguments), "eligibility", standalone_mode=False)
         if isinstance(made, Stream):
             return made.write_all(_write)
         if isinstance(made, Answer):
             _write(json_bytes(made.document) if as_json else _shown(made))
             return made.status
-        _write(b"")
+        _write(json_bytes({"help": said.getvalue()}) if said.getvalue() else b"")
         return made if isinstance(made, int) else DONE
     except KeyboardInterrupt:
         return INTERRUPTED

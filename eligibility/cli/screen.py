@@ -276,8 +276,12 @@ class Screen:
         self.blank()
         self.preview(observation)
         self.blank()
-        rows = f"{len(observation.rows)} rows" if len(observation.rows) != 1 else "1 row"
-        cut = "" if observation.truncated is None else ", the first of a longer result"
+        if _first_is_too_long(observation):
+            rows = "no row, since the first one is over the limit of 64 KiB"
+        else:
+            rows = f"{len(observation.rows)} rows" if len(observation.rows) != 1 else "1 row"
+        is_cut = observation.truncated is not None and observation.rows
+        cut = ", the first of a longer result" if is_cut else ""
         self.say(f"Recorded: {rows}{cut}.", "bold")
         self.say(f"snapshot  {observation.snapshot}", "dim")
         self.say(f"digest    {observation.digest}")
@@ -458,6 +462,8 @@ def reach(observation: Observation, release: Release, verdicts: Verdicts) -> str
     """
     count = len(observation.rows)
     rows = "1 row" if count == 1 else f"{count} rows"
+    if _first_is_too_long(observation):
+        return "There are rows, but none is shown: the first one is over the limit of 64 KiB."
     if observation.truncated == "bytes":
         return f"The first {rows} of a longer result: the next one is over the limit of 64 KiB."
     if observation.truncated == "rows":
@@ -466,6 +472,10 @@ def reach(observation: Observation, release: Release, verdicts: Verdicts) -> str
         return f"{rows.capitalize()}: the whole result, and the whole table."
     why = ", ".join(_chosen(verdicts))
     return f"{rows.capitalize()}: the whole result" + (f", chosen by {why}." if why else ".")
+
+
+def _first_is_too_long(observation: Observation) -> bool:
+    return observation.truncated == "bytes" and not observation.rows
 
 
 def _chosen(verdicts: Verdicts) -> Iterator[str]:
