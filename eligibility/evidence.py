@@ -37,8 +37,6 @@ TablePath = tuple[str, str]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Truncation = Literal["rows", "bytes"]
 ObservationFormat = Literal["eligibility-observation/1", "eligibility-observation/2"]
-# What may lead nowhere, within what JSON has exactly.
-Index = Annotated[int, Field(ge=-COUNT_MAX, le=COUNT_MAX)]
 # Zero, or three digits at most and an exponent.
 BoundText = Annotated[
     str, StringConstraints(pattern=r"^(?:0|[1-9](?:\.[0-9]{1,2})?e[+-][0-9]{1,3})$")
@@ -467,8 +465,8 @@ class Claim(Model):
         type, text: what the cell is expected to hold, to the character; None for no expectation.
     """
 
-    row: Index
-    column: Index
+    row: int
+    column: int
     type: str | None = None
     text: str | None = None
 
