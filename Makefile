@@ -17,7 +17,7 @@ ifneq ($(shell cat $(LOCKED) 2>/dev/null && $(BIN) -c "print('runs')" 2>/dev/nul
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check check-services format pages bench fuzz files real kill forks beside faults forgeries mutants lock clean
+.PHONY: help demo test covered check check-services format pages bench fuzz files real kill forks beside faults forgeries mutants lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -25,17 +25,20 @@ help: ## list the targets
 demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
 	@$(BIN) examples/demo.py
 
-test: $(INSTALLED) ## run the tests, with branch coverage of the decision
+test: $(INSTALLED) ## run the tests
+	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet
+
+covered: $(INSTALLED) ## run the tests, with branch coverage of the decision
 	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet --cov --cov-report=
 	@$(BIN) -m coverage report --omit='eligibility/cli/*' --fail-under=100
 	@$(BIN) -m coverage report --include='eligibility/cli/*' --fail-under=90
 
-check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests
+check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests, branch coverage
 	$(BIN) -m ruff format --check --quiet
 	$(BIN) -m ruff check --quiet
 	$(BIN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory covered
 
 check-services: $(INSTALLED) ## run the tests against real servers; where there is no PostgreSQL, Debian's is installed
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \

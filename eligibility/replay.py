@@ -13,11 +13,11 @@ Invariants
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from eligibility import bound
 from eligibility.classify import classify
 from eligibility.evidence import Cell, EngineReading, Observation
+from eligibility.shape import cached_property
 from eligibility.types import type_class
 from eligibility.upheld import Column, Execute, Row, Table, column, recorded_bound, same_average
 from eligibility.verification import Code

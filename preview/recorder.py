@@ -669,7 +669,9 @@ def _serve(task: _Task, channel: _Channel) -> None:
         connection, settings = open_sealed(
             Path(task.database), memory_bytes=task.memory_bytes // 2, threads=task.threads
         )
-        opened = {files for place, files in files_open().items() if before.get(place) != files}
+        # A log that was open before may grow: only device and inode tell files apart here.
+        after = files_open().items()
+        opened = {file for place, file in after if before.get(place, ())[:2] != file[:2]}
         if opened != {task.identity} or _identity(task.database) != task.identity:
             raise _changed()
     except (duckdb.Error, PinMismatch, OSError) as error:

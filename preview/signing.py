@@ -28,9 +28,7 @@ _PEM = re.compile(
     rb"\s*(?:(-----BEGIN PUBLIC KEY-----\r?\n[A-Za-z0-9+/=\r\n]+-----END PUBLIC KEY-----)"
     rb"|(ssh-ed25519 [A-Za-z0-9+/=]+)(?:[ \t][^\r\n]*)?(?=[\r\n]|\Z))"
 )
-_PRIVATE = re.compile(
-    rb"\s*-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----\s*"
-)
+_PRIVATE = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----")
 # An Ed25519 key in PKCS #8 of version 2: its public part stands behind it (RFC 5958), in some files
 # under another tag. Attributes may stand between.
 _VERSION_2 = re.compile(

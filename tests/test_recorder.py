@@ -446,6 +446,16 @@ def exchange(one: Path, other: Path) -> None:
     aside.rename(other)
 
 
+def _task(made: preview.Snapshot) -> recorders._Task:
+    return recorders._Task(
+        database=str(made.database),
+        identity=made.identity,
+        memory_bytes=recorders.MEMORY_BYTES,
+        threads=1,
+        pins=made.pins,
+    )
+
+
 def served(task: recorders._Task) -> recorders.Answer:
     """Give what a child says of itself first."""
     ours, theirs = socket.socketpair()
@@ -456,6 +466,21 @@ def served(task: recorders._Task) -> recorders.Answer:
             said = recorders._checked(recorders._Channel(ours).receive())
         child.join()
     return said
+
+
+def test_a_log_that_grows_is_no_other_file(tmp_path, monkeypatch):
+    """The child inherits what its host has open; others write to it while the snapshot is opened."""
+    made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
+    opened = recorders.open_sealed  # type: ignore[attr-defined]
+    with (tmp_path / "log").open("w") as log:
+
+        def beside(database: Path, **options: int):
+            log.write("a line")
+            log.flush()
+            return opened(database, **options)
+
+        monkeypatch.setattr(recorders, "open_sealed", beside)
+        assert isinstance(served(_task(made)), recorders.Ready)
 
 
 @pytest.mark.parametrize("what", ["nothing", "folder", "file"])
@@ -485,14 +510,7 @@ def test_the_file_that_a_child_has_open_is_the_one_that_was_verified(tmp_path, m
     monkeypatch.setattr(recorders, "open_sealed", exchanged)
     if what == "file":  # to rename a file changes one of its times: here nothing else may tell
         monkeypatch.setattr(recorders, "_identity", lambda path: made.identity)
-    task = recorders._Task(
-        database=str(made.database),
-        identity=made.identity,
-        memory_bytes=recorders.MEMORY_BYTES,
-        threads=1,
-        pins=made.pins,
-    )
-    said = served(task)
+    said = served(_task(made))
     assert identity.st_ino == made.database.stat().st_ino
     if what == "nothing":
         assert isinstance(said, recorders.Ready)

@@ -5,12 +5,12 @@ Invariant
       that is seen, and said; what else was found then means nothing.
 """
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eligibility.shape import cached_property
 from preview.sources.misfits import Fault, misplaced, ragged, unclosed
 from preview.sources.records import LINE_END, lines_in
 

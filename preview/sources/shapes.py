@@ -10,12 +10,12 @@ Invariants
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eligibility.shape import cached_property
 from preview.sources.classes import (
     NUMBERS,
     OFFSET,
