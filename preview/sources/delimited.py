@@ -83,7 +83,7 @@ def _scanned(source: Source, text: Decoded, reading: Reading) -> Structure:
     shown, options = source.shown, source.options
     start = text.start
     if options.skip:
-        start = after_lines(shown, text.path, start, options.skip)
+        start = after_lines(shown, text.path, start, options.skip, checked=text.checked)
     what = Scan(
         shown=shown,
         path=text.path,

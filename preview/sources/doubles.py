@@ -7,6 +7,21 @@ import pyarrow.compute as pc
 
 DOUBLE_CHARACTERS = 15  # a numeral of so many digits is the shortest of its double
 FLOAT_CHARACTERS = 6
+DOUBLE_DIGITS_SAFE = 300  # a number of so many digits before its point is not beyond all doubles
+
+
+def are_no_double(numbers: pa.Array) -> pa.Array:
+    """Say which numerals are beyond every double, or so small that theirs is zero.
+
+    Args:
+        numbers: numerals with a point and without groups, no NULL among them.
+
+    Returns:
+        Of each, whether it is.
+    """
+    doubles = pc.cast(numbers, pa.float64())
+    vanished = pc.and_(pc.equal(doubles, 0), pc.match_substring_regex(numbers, "^[^eE]*[1-9]"))
+    return pc.or_(pc.is_inf(doubles), vanished)
 
 
 def rounded_doubles(numbers: pa.Array, *, single: bool = False) -> pa.Array:

@@ -26,6 +26,7 @@ from preview.sources.classes import (
     NumberMarks,
     matches,
 )
+from preview.sources.doubles import DOUBLE_DIGITS_SAFE, are_no_double
 from preview.sources.other_formats import OTHER_FORMATS, Other
 
 DECIMAL_DIGITS_MAX = 18
@@ -86,6 +87,7 @@ class Finder:
     counts: dict[Class, int] = field(default_factory=dict)
     _wide: bool = False
     _beyond: int = 0
+    _no_double: int = 0
     _digits: int = 0
     _scale: int = 0
     _fraction: int = 0
@@ -181,8 +183,12 @@ class Finder:
 
     def _count(self, name: Class, texts: pa.Array) -> None:
         self.counts[name] = self.counts.get(name, 0) + len(texts)
-        if name in ("whole", "decimal"):
-            self._measure(name, self.marks.normal(texts))
+        if name in NUMBERS:
+            numbers = self.marks.normal(texts)
+            if name != "numeral":
+                self._measure(name, numbers)
+            if name == "numeral" or self._digits > DOUBLE_DIGITS_SAFE:
+                self._no_double += pc.sum(are_no_double(numbers)).as_py()
         elif name in ("time", "timestamp", "zoned", "zoned time"):
             self._measure_time(name, texts)
 
@@ -236,7 +242,10 @@ class Finder:
             first = texts[0].as_py()
             self._formats = [one for one in OTHER_FORMATS if re.fullmatch(one.pattern, first)]
         self._formats = [
-            one for one in self._formats if pc.all(matches(texts, one.pattern)).as_py()
+            one
+            for one in self._formats
+            if pc.all(matches(texts, one.pattern)).as_py()
+            and not (one.type == "DOUBLE" and pc.any(are_no_double(texts)).as_py())
         ]
 
     # --- what it comes to ---
@@ -305,7 +314,7 @@ class Finder:
         for family in families:
             values = sum(self.counts[name] for name in family)
             # What no type holds looks like nothing more.
-            values -= self._beyond if family == ["whole"] else self._unheld.get(family[0], 0)
+            values -= self._unheld_of(family)
             if not values or 2 * values < self.seen:
                 continue
             kind = self._looks(family)
@@ -322,12 +331,18 @@ class Finder:
             return Looks("mostly-typed", tuple(family), values, kind, (("--type", settled),))
         return None
 
+    def _unheld_of(self, family: Sequence[Class]) -> int:
+        if family == ["whole"]:
+            return self._beyond
+        return self._no_double if family[0] in NUMBERS else self._unheld.get(family[0], 0)
+
     def _fitting(self, present: Sequence[Class]) -> list[Other]:
         """Give the other formats of all texts: 01/02 is in two, and so is 1,234."""
         found: list[Other] = []
         for one in self._formats or ():
             more = any(set(other.options) <= set(one.options) for other in found)
-            if set(present) <= set(one.beside) and not more:
+            held = one.type != "DOUBLE" or not self._no_double
+            if set(present) <= set(one.beside) and held and not more:
                 found.append(one)
         return found
 
@@ -354,6 +369,9 @@ class Finder:
         if tuple(classes) == ("whole",) and self._beyond:
             shown = zip(fits.to_pylist(), self.marks.normal(texts).to_pylist(), strict=True)
             fits = pa.array([fit and _is_hugeint(int(text)) for fit, text in shown], pa.bool_())
+        elif self._no_double and classes[0] in NUMBERS:
+            numbers = pc.if_else(fits, self.marks.normal(texts), "0")
+            fits = pc.and_not(fits, are_no_double(numbers))
         return fits
 
     def takes(self, text: str | None, found: str) -> bool:

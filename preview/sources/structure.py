@@ -53,7 +53,7 @@ class Scan:
     progress: Progress
 
 
-def after_lines(shown: str, path: Path, start: int, count: int) -> int:
+def after_lines(shown: str, path: Path, start: int, count: int, *, checked: bool) -> int:
     """Find where the text begins once some physical lines are left out.
 
     Args:
@@ -61,12 +61,13 @@ def after_lines(shown: str, path: Path, start: int, count: int) -> int:
         path: of its bytes.
         start: where it begins, in bytes.
         count: how many lines to leave out.
+        checked: whether the bytes are known to be UTF-8.
 
     Returns:
         The offset, in bytes.
 
     Raises:
-        SourceError: there are not so many.
+        SourceError: there are not so many, or they are not UTF-8.
     """
     left, at = count, start
     with reading(shown), path.open("rb") as file:
@@ -84,6 +85,8 @@ def after_lines(shown: str, path: Path, start: int, count: int) -> int:
                 left -= 1
                 if not left:
                     break
+            if not checked:
+                _check(shown, data[:stop], at)
             at += stop
             pending = data[stop:]
             if not block:
@@ -289,10 +292,15 @@ class _Scanner:
         return [mark for mark in self.marks if mark not in self.faults]
 
     def _check(self, region: bytes, offset: int) -> None:
-        """See that bytes are UTF-8 (E1 of `preview.sources.encoding`)."""
-        if self.what.checked or region.isascii():
-            return
-        try:
-            region.decode()
-        except UnicodeDecodeError as error:
-            raise invalid(self.what.shown, offset + error.start, "utf-8") from None
+        if not self.what.checked:
+            _check(self.what.shown, region, offset)
+
+
+def _check(shown: str, region: bytes, offset: int) -> None:
+    """See that bytes are UTF-8 (E1 of `preview.sources.encoding`)."""
+    if region.isascii():
+        return
+    try:
+        region.decode()
+    except UnicodeDecodeError as error:
+        raise invalid(shown, offset + error.start, "utf-8") from None

@@ -6,7 +6,9 @@ Invariants
   V2  Where the contract leaves room, every type that it allows is given.
 """
 
+import math
 import re
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -319,6 +321,8 @@ def _held_number(text: str, kind: str, marks: Marks) -> Held:
     if kind == "DOUBLE":
         return float(written).hex()
     number = decimal(written)
+    if number is None and kind == "FLOAT" and not any(map(str.isdigit, written)):
+        return float(written).hex()  # infinity, or no number
     if number is None:
         raise ValueError("no number")
     if kind == "FLOAT":
@@ -341,12 +345,15 @@ def _held_number(text: str, kind: str, marks: Marks) -> Held:
 
 def _single(number: Decimal) -> str:
     """Give the nearest value of 32 bits, found among those around the one that `struct` gives."""
-    import struct
-
-    (near,) = struct.unpack("<f", struct.pack("<f", float(number)))
+    try:
+        (near,) = struct.unpack("<f", struct.pack("<f", float(number)))
+    except OverflowError:
+        raise ValueError("beyond all such values") from None
     (bits,) = struct.unpack("<I", struct.pack("<f", near))
-    around = [struct.unpack("<f", struct.pack("<I", bits + step))[0] for step in (-1, 0, 1)]
-    best: float = min(around, key=lambda one: abs(Decimal(one) - number))
+    steps = [step for step in (-1, 0, 1) if 0 <= bits + step < 2**32]
+    around = [struct.unpack("<f", struct.pack("<I", bits + step))[0] for step in steps]
+    known = [one for one in around if math.isfinite(one)]
+    best: float = min(known, key=lambda one: abs(Decimal(one) - number))
     return best.hex()
 
 
