@@ -25,10 +25,10 @@ help: ## list the targets
 demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
 	@$(BIN) examples/demo.py
 
-test: $(INSTALLED) ## run the tests
-	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet
+test: $(INSTALLED) ## run the tests but those that take long
+	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet -m 'not long'
 
-covered: $(INSTALLED) ## run the tests, with branch coverage of the decision
+covered: $(INSTALLED) ## run all tests, with branch coverage of the decision
 	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet --cov --cov-report=
 	@$(BIN) -m coverage report --omit='eligibility/cli/*' --fail-under=100
 	@$(BIN) -m coverage report --include='eligibility/cli/*' --fail-under=90

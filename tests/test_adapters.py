@@ -9,6 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import preview
 from tests.tools.schemas import DOCUMENTS
 
@@ -44,6 +46,7 @@ def test_the_example_plays_every_turn(tmp_path):
     assert said[1:-1:2] == [fact] * 2 + ["    No answer."] * 7
 
 
+@pytest.mark.long
 def test_the_example_sees_its_own_fault(tmp_path):
     """An adapter that releases from its own copy, or without the claims, is found out."""
     code = EXAMPLE.read_text()

@@ -151,6 +151,7 @@ def refused(engine: Engine, written: list[str]) -> list[tuple[str, object]]:
     return found
 
 
+@pytest.mark.long
 def test_no_aggregate_over_a_stated_filter_is_refused(engine):
     written = [f"SELECT COUNT(*) FROM t WHERE {condition}" for condition in conditions()]
     assert len(written) > 1_000

@@ -176,6 +176,7 @@ def test_a_line_is_what_check_prints_byte_for_byte(folder):
 # --- many lines ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_order_ids_and_numbers_and_that_the_number_of_processes_does_not_matter(folder):
     lines = [b"", b"no JSON", json.dumps(GOOD).encode(), b" \t\r", b'{"statement": 1}']
     statements = [case.statement for case in cases()][::6]
@@ -246,6 +247,7 @@ def test_nothing_to_judge(folder, given, status, said):
     assert "Traceback" not in err
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_input(folder):
     code = (
         "import resource, sys\n"

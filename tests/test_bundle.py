@@ -816,6 +816,7 @@ def test_hostile_files_are_blocked_or_fail_and_nothing_of_them_is_printed(
             assert CANARY.encode() not in b"".join(capfdbinary.readouterr()), what
 
 
+@pytest.mark.long
 def test_the_most_hostile_are_met_by_the_program_too(world: World, tmp_path: Path):
     sample = [data for _, data in hostile(world.bundle(), seed=2)][::160]
     assert len(sample) >= 3

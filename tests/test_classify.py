@@ -255,6 +255,7 @@ thread.join()
 """
 
 
+@pytest.mark.long
 def test_no_text_ends_the_process_even_on_a_small_stack():
     printed = program(THREADED.format(limit=1_000, stack=512 * 1024))
     assert printed.endswith("done\n")

@@ -313,10 +313,16 @@ def test_run_ends_as_grep_does(pinned, statement, status):
     assert bool(found.out) is (status != 2)
 
 
+@pytest.fixture(scope="module")
+def counted(folder: Path) -> "Outcome":
+    """Give what a capture printed."""
+    return call("capture", COUNT, "--snapshot", folder / "pinned", "--json")
+
+
 @pytest.fixture
-def observed(pinned: Path, tmp_path: Path) -> Path:
+def observed(counted: "Outcome", tmp_path: Path) -> Path:
     """Give a folder with an observation and the preview that came back."""
-    made = call("capture", COUNT, "--snapshot", pinned, "--json")
+    made = counted
     assert made.status == 0
     (tmp_path / "observation.json").write_text(made.out)
     shown = {name: made.json[name] for name in ("columns", "rows", "truncated")}
@@ -665,6 +671,7 @@ def test_an_unknown_reason_has_neighbours():
     assert "group-key-not-shown" in call("reasons", "group-key").err
 
 
+@pytest.mark.long
 def test_pages_are_fresh():
     assert pages.stale() == [], "run python -m tests.tools.pages"
 
@@ -724,6 +731,7 @@ def test_what_is_marked(statement, marked):
     assert [statement[mark.start : mark.end] for mark in found] == marked
 
 
+@pytest.mark.long
 def test_every_hint_is_true():
     engine = pages.engine()
     given = 0
@@ -1018,6 +1026,7 @@ def test_a_long_statement_is_shown_at_its_ends_and_where_it_is_marked(pinned):
     assert "characters" in too_long
 
 
+@pytest.mark.long
 def test_how_far_a_preview_reaches(pinned):
     def said(statement: str) -> str:
         return call("run", statement, "--snapshot", pinned).out

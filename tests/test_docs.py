@@ -61,6 +61,7 @@ def test_the_python_example_prints_what_the_readme_shows(tmp_path, monkeypatch):
     assert printed.getvalue() == shown
 
 
+@pytest.mark.long
 def test_the_commands_of_the_readme_do_something(tmp_path):
     commands = [
         shlex.split(line)

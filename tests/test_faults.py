@@ -16,6 +16,7 @@ def bench(tmp_path: Path) -> Iterator[faults.Bench]:
     assert not made.tally.wrong, made.tally.first
 
 
+@pytest.mark.long
 def test_children_nurses_and_pipes_are_struck(bench):
     faults.kills(bench, 30)
     assert bench.tally.done["kills"] == 30
@@ -28,11 +29,13 @@ def test_a_child_is_stopped(bench):
     assert bench.tally.answers["StatementTimedOut"] == bench.tally.done["stops"] == 2
 
 
+@pytest.mark.long
 def test_threads_ask_while_children_are_killed(bench):
     faults.threads(bench, 100)
     assert bench.tally.answers["observation"] > 50
 
 
+@pytest.mark.long
 def test_the_file_is_harmed_under_a_statement(bench):
     faults.files(bench, 1)
     assert bench.tally.answers["PinMismatch"] >= len(faults.HARMS) * len(faults.GOOD)

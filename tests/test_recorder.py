@@ -273,6 +273,7 @@ def test_a_hostile_statement_ends_and_the_next_one_answers(recorder, name):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 20_000
 
 
+@pytest.mark.long
 def test_even_what_no_limit_on_text_stopped_is_killed(recorder, monkeypatch):
     monkeypatch.setattr(recorders, "refusal", lambda statement: None)
     with pytest.raises((preview.StatementTimedOut, preview.StatementKilled)):
@@ -533,6 +534,7 @@ def test_a_process_that_moves_keeps_its_snapshot(tmp_path, monkeypatch):
         assert texts(recorder.capture("SELECT a FROM t")) == [("1",)]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # half-made sockets
 def test_an_interrupt_while_the_helper_starts_spoils_nothing(snapshot):
     """Before each line that starts one, an interrupt arrives."""

@@ -5,14 +5,12 @@ They are read from `../shared`; where that is absent the tests are skipped, and 
 
 import json
 from collections import Counter
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eligibility import Reason, Verdicts, classify
+from eligibility import Reason, Verdicts
 from eligibility.evidence import Label
 from tests.engine import Engine
 
@@ -148,24 +146,3 @@ def tables(schema: dict[str, Any]) -> list[str]:
         listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
         statements.append(f"CREATE TABLE {quoted} ({listed})")
     return statements
-
-
-@needed
-def test_both_readings_agree_on_what_people_wrote():
-    schemas = json.loads((SHARED / "corpora/schemas.json").read_text())
-    engine = Engine([])
-    said: Counter[str] = Counter()
-    eligible = 0
-    for name, cases in groupby(sorted(STATEMENTS, key=itemgetter("schema")), itemgetter("schema")):
-        engine.remake(tables(schemas[name]))
-        for case in cases:
-            made = classify(case["sql"], engine.schema, engine.read(case["sql"]))
-            said[made.engine] += 1
-            assert made.engine != "disagrees", case["id"]
-            for output in made.outputs:
-                assert Reason.READINGS_DISAGREE not in output.reasons, case["id"]
-                eligible += output.label is not None
-    engine.close()
-    assert said.total() == STATEMENTS_EXPECTED
-    assert said["agrees"] > 700
-    assert eligible > 500

@@ -88,6 +88,7 @@ def test_what_is_released_is_true(trials, key):
     holds()
 
 
+@pytest.mark.long
 def test_what_is_released_is_true_of_many_more(trials):
     below = seeded_below(4)
     writers = {key: Writer(trial.tables, below, calm=True) for key, trial in trials.items()}
@@ -121,6 +122,7 @@ def test_a_seeded_fault_is_found(trials, seeded, seed):
     assert isinstance(hit, Hit)
 
 
+@pytest.mark.long
 def test_a_found_statement_shrinks_to_a_readable_one(trials):
     (seeded,) = (fault for fault in FAULTS if "labelled by their name" in fault.name)
     trial = trials["tainted", False]

@@ -709,6 +709,7 @@ def note_is_true(whole: Predicate, column: str) -> bool:
     return all(evaluate(whole, iter(values)) is not True for values in itertools.product(*choices))
 
 
+@pytest.mark.long
 @given(predicates(COLUMNS))
 @settings(max_examples=150, deadline=None)
 def test_the_note_stands_exactly_where_it_is_true(whole: Predicate) -> None:

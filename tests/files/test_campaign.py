@@ -24,6 +24,7 @@ def test_no_file_is_read_as_something_else(door):
     assert tally.counts["pinned with no option"] == tally.counts["allowed with no option"] > 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", list(SEEDED)[:2])
 def test_a_seeded_fault_is_found(what, door):
     """The others take longer: `python -m tests.files.seeded` finds all of them."""

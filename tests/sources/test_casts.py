@@ -100,6 +100,7 @@ KEPT = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_text_that_its_type_would_alter_is_refused(form, tmp_path):
     for kind, text in ALTERED:

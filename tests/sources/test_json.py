@@ -248,6 +248,7 @@ SPLICES = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @given(
     document=documents(),
     edits=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), SPLICES), min_size=1, max_size=3),
@@ -686,6 +687,7 @@ def peak(path: Path, folder: Path, pointer: str) -> tuple[int, int]:
     return rows, kilobytes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pointer", ["", "r"])
 def test_memory_is_flat_over_a_large_file(pointer, tmp_path):
     record = json.dumps({"id": 1, "text": "x" * 40_000, "list": [1, 2, 3]})
