@@ -4,18 +4,22 @@ They are read from `../shared`; where that is absent the tests are skipped, and 
 """
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from eligibility import Reason, Verdicts
+from eligibility.cli.program import run
+from eligibility.cli.verbs import app
 from eligibility.evidence import Label
 from tests.engine import Engine
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
-TRAPS_EXPECTED, REPORTS_EXPECTED, STATEMENTS_EXPECTED = 120, 19, 941
+TRAPS_EXPECTED, REPORTS_EXPECTED, STATEMENTS_EXPECTED, FILES_EXPECTED = 120, 19, 941, 26
 
 
 def lines(path: str) -> list[dict[str, Any]]:
@@ -28,9 +32,11 @@ def lines(path: str) -> list[dict[str, Any]]:
 TRAPS = lines("cases/traps.jsonl")
 REPORTS = lines("cases/field_reports.jsonl")
 STATEMENTS = lines("corpora/statements.jsonl")
+FILES = lines("cases/ingest.jsonl")
 needed = pytest.mark.skipif(
-    not (TRAPS and REPORTS and STATEMENTS),
-    reason=f"../shared is absent: {TRAPS_EXPECTED} + {REPORTS_EXPECTED} + {STATEMENTS_EXPECTED} cases",
+    not (TRAPS and REPORTS and STATEMENTS and FILES),
+    reason=f"../shared is absent: {TRAPS_EXPECTED} + {REPORTS_EXPECTED} + {STATEMENTS_EXPECTED} cases"
+    f" and {FILES_EXPECTED} files",
 )
 # Kinds of which nothing may be stated, whatever the text looks like, but for four cases that the
 # rules make eligible.
@@ -73,6 +79,7 @@ def test_every_case_is_there():
     assert len(TRAPS) == TRAPS_EXPECTED
     assert len(REPORTS) == REPORTS_EXPECTED
     assert len(STATEMENTS) == STATEMENTS_EXPECTED
+    assert len(FILES) == FILES_EXPECTED
     assert {case["id"] for case in TRAPS} >= ELIGIBLE_ANYWAY
 
 
@@ -146,3 +153,24 @@ def tables(schema: dict[str, Any]) -> list[str]:
         listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
         statements.append(f"CREATE TABLE {quoted} ({listed})")
     return statements
+
+
+@needed
+@pytest.mark.parametrize("case", FILES, ids=lambda case: case["id"])
+def test_what_a_file_is_pinned_as(case, tmp_path, capsys):
+    """Through the program, and read back by a plain connection."""
+    file, into = tmp_path / case["file"], tmp_path / "pinned"
+    file.write_bytes(case["text"].encode(case.get("encoding", "utf-8")))
+    status = run(app, ["pin", f"t={file}", *case["args"], "--into", str(into)])
+    said = capsys.readouterr().err
+    if case["must"] == "error" or (case["must"] == "either" and status):
+        assert status == 2
+        assert re.fullmatch(r"eligibility: .+\n", said)
+        assert not into.exists()
+    else:
+        assert status == 0, said
+        with duckdb.connect(str(into / "snapshot.duckdb"), read_only=True) as connection:
+            names = [name for name, *_ in connection.execute("DESCRIBE t").fetchall()]
+            rows = connection.execute("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM t").fetchall()
+        assert case["columns"] in (None, names)
+        assert [list(row) for row in rows] == case["rows"]
