@@ -26,21 +26,21 @@ from typer.main import get_command
 
 import preview
 from eligibility import Schema, classify
-from eligibility.cli import inputs, limits, teaching, trouble, verbs
-from eligibility.cli.hints import hints
-from eligibility.cli.layout import lay_out, unaliased
-from eligibility.cli.marks import marks
-from eligibility.cli.program import _shown, run
-from eligibility.cli.source import statement_lines
-from eligibility.cli.visible import one_line, visible
 from eligibility.reasons import Reason
 from eligibility.unicode import is_shown
+from evidence_adapters.cli import inputs, limits, teaching, trouble, verbs
+from evidence_adapters.cli.hints import hints
+from evidence_adapters.cli.layout import lay_out, unaliased
+from evidence_adapters.cli.marks import marks
+from evidence_adapters.cli.program import _shown, run
+from evidence_adapters.cli.source import statement_lines
+from evidence_adapters.cli.visible import one_line, visible
 from preview import recorder
 from tests.corpus import cases
 from tests.tools import pages
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = [sys.executable, "-m", "eligibility"]
+PROGRAM = [sys.executable, "-m", "evidence_adapters"]
 SCHEMA: dict[str | tuple[str, ...], Any] = {
     "flights": {"carrier": "VARCHAR", "month": "INTEGER", "distance": "BIGINT"},
     "airlines": {"carrier": "VARCHAR", "name": "VARCHAR"},
@@ -567,7 +567,7 @@ def test_a_bug_is_not_hidden(monkeypatch, folder):
         raise ZeroDivisionError
 
     monkeypatch.setattr("eligibility.classify", broken)
-    monkeypatch.setattr("eligibility.cli.judging.classify", broken)
+    monkeypatch.setattr("evidence_adapters.cli.judging.classify", broken)
     with pytest.raises(ZeroDivisionError):
         call("check", "SELECT 1", "--schema", folder / "schema.json")
 
@@ -1187,7 +1187,7 @@ def test_the_program_without_and_with_a_version(monkeypatch):
 @pytest.mark.parametrize("verb", ["", *pages.verbs()])
 def test_help_loads_no_engine(verb):
     code = (
-        "import sys; from eligibility.cli import main\n"
+        "import sys; from evidence_adapters.cli import main\n"
         f"sys.argv = ['eligibility', *{verb.split()!r}, '--help']\n"
         "try: main()\n"
         "finally: print('\\nloaded', *sys.modules)"
@@ -1236,8 +1236,8 @@ def test_the_page_lists_every_code_of_trouble():
 def test_the_program_starts_in_both_ways(monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["eligibility", "reasons", "cast", "--json"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("eligibility", run_name="__main__")
+        runpy.run_module("evidence_adapters", run_name="__main__")
     assert ended.value.code == 0
     script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert script == {"eligibility": "eligibility.cli:main"}
+    assert script == {"eligibility": "evidence_adapters.cli:main"}
     assert json.loads(capfd.readouterr().out)["code"] == "cast"

@@ -5,7 +5,8 @@ python -m tests.tools.pages --check  says which are stale, and fails if one is
 
 `docs/reasons.md`                every code, its smallest case, its twin and the edit between
 `docs/cli.md`                    the help of every verb, below what is written by hand
-`eligibility/cli/examples.json`  the same examples, for `eligibility reasons CODE`
+`evidence_adapters/cli/examples.json`
+                                 the same examples, for `eligibility reasons CODE`
 `docs/schemas/*.json`            the JSON Schemas of what crosses a file or a process
 `docs/coverage.md`               what is refused, and why; the statements that are not the project's
                                  own are counted where they are there, and else left as they stand
@@ -26,20 +27,20 @@ from typing import Any
 from typer.main import get_command
 
 from eligibility import classify
-from eligibility.cli.hints import hints
-from eligibility.cli.layout import lay_out
-from eligibility.cli.marks import marks
-from eligibility.cli.proposals import Hint
-from eligibility.cli.verbs import app
-from eligibility.cli.visible import visible
 from eligibility.evidence import Verdicts
 from eligibility.reasons import Reason
+from evidence_adapters.cli.hints import hints
+from evidence_adapters.cli.layout import lay_out
+from evidence_adapters.cli.marks import marks
+from evidence_adapters.cli.proposals import Hint
+from evidence_adapters.cli.verbs import app
+from evidence_adapters.cli.visible import visible
 from tests.corpus import TABLES, Case, cases, decided_lines, unescaped
 from tests.engine import Engine
 from tests.tools import coverage, schemas
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-EXAMPLES = ROOT / "eligibility" / "cli" / "examples.json"
+EXAMPLES = ROOT / "evidence_adapters" / "cli" / "examples.json"
 REASONS = ROOT / "docs" / "reasons.md"
 CLI = ROOT / "docs" / "cli.md"
 HELP_BEGINS = "<!-- The help below is written by `python -m tests.tools.pages`. -->"

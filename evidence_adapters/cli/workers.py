@@ -25,11 +25,11 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from eligibility.cli.trouble import WORKER, Trouble, from_error
+from evidence_adapters.cli.trouble import WORKER, Trouble, from_error
 
 if TYPE_CHECKING:
-    from eligibility.cli.lines import Tally
     from eligibility.evidence import Schema
+    from evidence_adapters.cli.lines import Tally
     from preview import Recorder, Snapshot
 
 CHUNKS_AHEAD = 2
@@ -111,7 +111,7 @@ class Task:
 _BOOT = """
 import sys
 sys.path[:] = sys.argv[1:]
-from eligibility.cli.workers import serve
+from evidence_adapters.cli.workers import serve
 import socket
 serve(socket.socket(fileno=0))
 """
@@ -222,7 +222,7 @@ class Worker:
 
 
 def _tally(head: bytes) -> "Tally":
-    from eligibility.cli.lines import Tally
+    from evidence_adapters.cli.lines import Tally
 
     told = json.loads(head)
     if "trouble" in told:
@@ -303,7 +303,7 @@ def serve(link: socket.socket) -> None:
 
 
 def _answer(link: socket.socket, frames: "SimpleQueue[bytes]") -> None:
-    from eligibility.cli.lines import Judge, Tally
+    from evidence_adapters.cli.lines import Judge, Tally
 
     task = Task.decoded(frames.get())
     with _recorder(task) as recorder:

@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from eligibility.cli.trouble import FILE, SCHEMA, Trouble, usage
 from eligibility.evidence import JSON_BYTES_MAX, EvidenceError, Schema, from_json
 from eligibility.reasons import Reason
+from evidence_adapters.cli.trouble import FILE, SCHEMA, Trouble, usage
 
 STANDARD_INPUT = "-"
 

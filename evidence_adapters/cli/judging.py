@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eligibility import classify
-from eligibility.cli.hints import hints
-from eligibility.cli.marks import marks
-from eligibility.cli.proposals import Hint
-from eligibility.cli.screen import Judged
-from eligibility.cli.visible import one_line
 from eligibility.evidence import Schema, Verdicts
 from eligibility.reasons import Reason
+from evidence_adapters.cli.hints import hints
+from evidence_adapters.cli.marks import marks
+from evidence_adapters.cli.proposals import Hint
+from evidence_adapters.cli.screen import Judged
+from evidence_adapters.cli.visible import one_line
 from preview.errors import PreviewError
 
 if TYPE_CHECKING:

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from eligibility.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
-from eligibility.cli.program import DONE, TROUBLE, Answer
-from eligibility.cli.progress import open_shown
-from eligibility.cli.trouble import Trouble
+from evidence_adapters.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
+from evidence_adapters.cli.program import DONE, TROUBLE, Answer
+from evidence_adapters.cli.progress import open_shown
+from evidence_adapters.cli.trouble import Trouble
 
 if TYPE_CHECKING:
-    from eligibility.cli.screen import Screen
     from eligibility.evidence import Observation
     from eligibility.record import PublicKey
     from eligibility.verification import Code, Verification
+    from evidence_adapters.cli.screen import Screen
     from preview import Recorder, Snapshot
 
 THREADS_MAX = 64

@@ -25,11 +25,11 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from eligibility.cli.documents import json_bytes
-from eligibility.cli.trouble import FILE, Trouble, from_error, usage
+from evidence_adapters.cli.documents import json_bytes
+from evidence_adapters.cli.trouble import FILE, Trouble, from_error, usage
 
 if TYPE_CHECKING:
-    from eligibility.cli.screen import Screen
+    from evidence_adapters.cli.screen import Screen
 
 DONE, NOTHING, TROUBLE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
@@ -122,7 +122,7 @@ def shown_on(stream: TextIO, show: "Callable[[Screen], None]", everything: bool 
     """
     from rich.console import Console
 
-    from eligibility.cli.screen import Screen
+    from evidence_adapters.cli.screen import Screen
 
     width = None if stream.isatty() or "COLUMNS" in os.environ else 100
     console = Console(

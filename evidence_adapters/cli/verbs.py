@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eligibility.cli.ledger import SignOption, opened_ledger
-from eligibility.cli.ledger import ledger as ledger_verbs
-from eligibility.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
-from eligibility.cli.pinning import PinCommand, pin, snapshot_document
-from eligibility.cli.program import DONE, NOTHING, Answer, Stream
-from eligibility.cli.progress import open_shown
-from eligibility.cli.trouble import Trouble, usage
-from eligibility.cli.verify import verify
+from evidence_adapters.cli.ledger import SignOption, opened_ledger
+from evidence_adapters.cli.ledger import ledger as ledger_verbs
+from evidence_adapters.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, TimeoutOption
+from evidence_adapters.cli.pinning import PinCommand, pin, snapshot_document
+from evidence_adapters.cli.program import DONE, NOTHING, Answer, Stream
+from evidence_adapters.cli.progress import open_shown
+from evidence_adapters.cli.trouble import Trouble, usage
+from evidence_adapters.cli.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eligibility.cli.screen import Screen
     from eligibility.evidence import Schema
+    from evidence_adapters.cli.screen import Screen
     from preview import Ledger, Recorder, Snapshot
 
 JOBS_MAX = 1024
@@ -136,7 +136,7 @@ def check(
     leaves something eligible. The status is 0 where something is in any line, 1 where nothing is,
     and 2 where a line is of another form.
     """
-    from eligibility.cli import inputs
+    from evidence_adapters.cli import inputs
 
     if (snapshot is None) == (schema is None):
         raise usage("give either --snapshot or --schema")
@@ -165,9 +165,9 @@ def _batch(
     limits: tuple[float, int],
     as_json: bool,
 ) -> Stream:
-    from eligibility.cli import inputs
-    from eligibility.cli.batch import checked, processors, written_to
-    from eligibility.cli.workers import Task
+    from evidence_adapters.cli import inputs
+    from evidence_adapters.cli.batch import checked, processors, written_to
+    from evidence_adapters.cli.workers import Task
 
     def write_all(write: "Callable[[bytes], None]") -> int:
         with inputs.opened(file) as source:
@@ -184,7 +184,7 @@ def _batch(
 
 
 def _checked(text: str, schema: "Schema", recorder: "Recorder | None", as_json: bool) -> Answer:
-    from eligibility.cli.judging import decided, judged
+    from evidence_adapters.cli.judging import decided, judged
 
     found = decided(text, schema, recorder)
     shown = None if as_json else judged(text, schema, found, recorder)
@@ -217,8 +217,8 @@ def run(
     compared is the recorded one: where a model or a client is between, use `capture` and `release`.
     """
     from eligibility import classify, release
-    from eligibility.cli import inputs
-    from eligibility.cli.judging import Decided, judged
+    from evidence_adapters.cli import inputs
+    from evidence_adapters.cli.judging import Decided, judged
 
     text = inputs.statement(statement)
     opened = open_shown(snapshot)
@@ -264,7 +264,7 @@ def capture(
     With --json the observation is printed, for `release`; keep its digest where neither a model nor
     a client can write.
     """
-    from eligibility.cli import inputs
+    from evidence_adapters.cli import inputs
 
     text = inputs.statement(statement)
     opened = open_shown(snapshot)
@@ -315,7 +315,7 @@ def release(
     from pydantic import TypeAdapter
 
     from eligibility import Claim, Observation, Reason, ReturnedPreview, classify, release
-    from eligibility.cli import inputs
+    from evidence_adapters.cli import inputs
 
     if [observation, returned, claims].count("-") > 1:
         raise usage("only one of the files can be standard input")
@@ -402,7 +402,7 @@ def reasons(
     Without a code, every reason why a value may not be stated, in order of precedence. With one,
     its smallest example, an eligible statement beside it, and the edit that would do.
     """
-    from eligibility.cli import teaching
+    from evidence_adapters.cli import teaching
 
     if code is None:
         return Answer(DONE, teaching.listed(), lambda screen: screen.reasons())

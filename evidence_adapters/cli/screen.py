@@ -16,14 +16,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.cli import dialects
-from eligibility.cli.grid import Grid, shortened
-from eligibility.cli.layout import lay_out
-from eligibility.cli.marks import Mark
-from eligibility.cli.proposals import Hint
-from eligibility.cli.source import statement_lines
-from eligibility.cli.teaching import Lesson
-from eligibility.cli.visible import isolated, quotes_isolated, visible
 from eligibility.evidence import (
     Observation,
     Pin,
@@ -35,10 +27,18 @@ from eligibility.evidence import (
 from eligibility.manifest import Doubt, TableSource, TableSource1
 from eligibility.reasons import Reason, in_order
 from eligibility.wording import subject_text
+from evidence_adapters.cli import dialects
+from evidence_adapters.cli.grid import Grid, shortened
+from evidence_adapters.cli.layout import lay_out
+from evidence_adapters.cli.marks import Mark
+from evidence_adapters.cli.proposals import Hint
+from evidence_adapters.cli.source import statement_lines
+from evidence_adapters.cli.teaching import Lesson
+from evidence_adapters.cli.visible import isolated, quotes_isolated, visible
 from preview.sources.doubts import said as doubt_said
 
 if TYPE_CHECKING:
-    from eligibility.cli.lines import Tally
+    from evidence_adapters.cli.lines import Tally
     from preview import Snapshot
 
 ROWS_SHOWN = 20

@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from eligibility.cli.trouble import Trouble, usage
 from eligibility.reasons import Reason
+from evidence_adapters.cli.trouble import Trouble, usage
 
 EXAMPLES = "examples.json"
 
@@ -73,6 +73,6 @@ def _unknown(code: str, known: list[str]) -> Trouble:
 @cache
 def examples() -> dict[str, dict[str, Any]]:
     """Read the examples by code."""
-    text = (files("eligibility.cli") / EXAMPLES).read_text("utf-8")
+    text = (files("evidence_adapters.cli") / EXAMPLES).read_text("utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found

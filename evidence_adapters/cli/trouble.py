@@ -6,7 +6,7 @@ Invariants
   B2  A message is one line, says what and where, and holds no cell text.
 """
 
-from eligibility.cli.visible import one_line
+from evidence_adapters.cli.visible import one_line
 
 
 class Trouble(Exception):

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from eligibility.cli.layout import Layout, Span, Token, ends_value, lay_out, split, unaliased
 from eligibility.evidence import Verdict, Verdicts
 from eligibility.reasons import Reason, in_order
 from eligibility.unicode import is_word
+from evidence_adapters.cli.layout import Layout, Span, Token, ends_value, lay_out, split, unaliased
 
 PROBES_MAX = 60
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from eligibility.cli.inputs import TableName, name_before, name_of, written
-from eligibility.cli.trouble import Trouble, usage
 from eligibility.shape import COUNT_MAX
+from evidence_adapters.cli.inputs import TableName, name_before, name_of, written
+from evidence_adapters.cli.trouble import Trouble, usage
 
 if TYPE_CHECKING:
     from preview import ReadOptions

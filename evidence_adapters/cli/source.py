@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from eligibility.cli.layout import lay_out
-from eligibility.cli.marks import Mark
-from eligibility.cli.visible import glyph, runs_back
+from evidence_adapters.cli.layout import lay_out
+from evidence_adapters.cli.marks import Mark
+from evidence_adapters.cli.visible import glyph, runs_back
 
 SHOWN_CHARACTERS_MAX = 20_000
 SHOWN_LINES_MAX = 40

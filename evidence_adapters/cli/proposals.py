@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from eligibility.cli.layout import Layout, Span, Token, name_of, split, unaliased
-from eligibility.cli.marks import Probe, conditions, marks
-from eligibility.cli.respelling import respelled
 from eligibility.evidence import Schema, Table, TablePath, Verdicts, fold
 from eligibility.reasons import Reason
+from evidence_adapters.cli.layout import Layout, Span, Token, name_of, split, unaliased
+from evidence_adapters.cli.marks import Probe, conditions, marks
+from evidence_adapters.cli.respelling import respelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.cli.visible import cell, visible
 from eligibility.evidence import Observation, OutputColumn
 from eligibility.types import type_class
+from evidence_adapters.cli.visible import cell, visible
 
 CELL_WIDTH_MAX = 40
 CELL_WIDTH_BESIDE = 24  # where columns are lines

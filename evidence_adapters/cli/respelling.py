@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from eligibility.cli.layout import Layout, Token
+from evidence_adapters.cli.layout import Layout, Token
 
 
 def respelled(layout: Layout, tokens: tuple[Token, ...]) -> Iterator[str]:

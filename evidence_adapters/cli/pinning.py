@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from eligibility.cli.program import DONE, Answer
-from eligibility.cli.progress import progress
+from evidence_adapters.cli.program import DONE, Answer
+from evidence_adapters.cli.progress import progress
 
 if TYPE_CHECKING:
-    from eligibility.cli.screen import Screen
+    from evidence_adapters.cli.screen import Screen
     from preview import Snapshot
 
 # Options whose value may be left out: a table or a column, or nothing for all.
@@ -36,7 +36,7 @@ def _with_values(arguments: Sequence[str], valued: set[str]) -> Iterator[str]:
 
     What follows belongs to it where it is a name: a source has an equals sign, an option a dash.
     """
-    from eligibility.cli.inputs import name_of
+    from evidence_adapters.cli.inputs import name_of
 
     at = 0
     while at < len(arguments):
@@ -152,8 +152,8 @@ def pin(
     not to be found. T is a table of this call and C a column of it; without T an option holds for
     all tables. Options may be repeated.
     """  # noqa: D301 - the sign keeps the lines below it as they are
-    from eligibility.cli import inputs
-    from eligibility.cli.options import Given, byte_size, read_options
+    from evidence_adapters.cli import inputs
+    from evidence_adapters.cli.options import Given, byte_size, read_options
 
     named = inputs.sources(sources)
     with progress("pinning") as told:

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
-from eligibility.cli.documents import json_bytes
-from eligibility.cli.inputs import Source
-from eligibility.cli.lines import LINE_BYTES_MAX, Tally
-from eligibility.cli.program import DONE, NOTHING, shown_on
-from eligibility.cli.trouble import FILE, LINE, Trouble
-from eligibility.cli.workers import Task, Workers
+from evidence_adapters.cli.documents import json_bytes
+from evidence_adapters.cli.inputs import Source
+from evidence_adapters.cli.lines import LINE_BYTES_MAX, Tally
+from evidence_adapters.cli.program import DONE, NOTHING, shown_on
+from evidence_adapters.cli.trouble import FILE, LINE, Trouble
+from evidence_adapters.cli.workers import Task, Workers
 
 BLOCK_BYTES = 2**15
 CHUNKS_WAITING = 4

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eligibility import classify
-from eligibility.cli.documents import json_bytes
 from eligibility.evidence import EvidenceError, Schema, Verdicts
 from eligibility.reasons import Reason
+from evidence_adapters.cli.documents import json_bytes
 
 if TYPE_CHECKING:
     from preview import Recorder
@@ -140,7 +140,7 @@ class Judge:
         alone = classify(statement, self._schema)
         if self._recorder is None or not alone.any_eligible:
             return alone
-        from eligibility.cli.judging import decided
+        from evidence_adapters.cli.judging import decided
 
         return decided(statement, self._schema, self._recorder).verdicts
 

@@ -12,8 +12,8 @@ def main() -> NoReturn:
             trouble (contract 9).
     """
     try:
-        from eligibility.cli.program import run
-        from eligibility.cli.verbs import app
+        from evidence_adapters.cli.program import run
+        from evidence_adapters.cli.verbs import app
     except KeyboardInterrupt:  # it takes a while
         sys.exit(130)
 

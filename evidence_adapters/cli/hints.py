@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from eligibility.cli.layout import lay_out
-from eligibility.cli.marks import Probe
-from eligibility.cli.proposals import Case, Hint, proposals
 from eligibility.evidence import Schema, Verdict, Verdicts
+from evidence_adapters.cli.layout import lay_out
+from evidence_adapters.cli.marks import Probe
+from evidence_adapters.cli.proposals import Case, Hint, proposals
 
 JUDGED_MAX = 150
 SECONDS_MAX = 2.0

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eligibility.cli.program import DONE, NOTHING, TROUBLE, Answer
-from eligibility.cli.trouble import FILE, Trouble, usage
-from eligibility.cli.visible import visible
+from evidence_adapters.cli.program import DONE, NOTHING, TROUBLE, Answer
+from evidence_adapters.cli.trouble import FILE, Trouble, usage
+from evidence_adapters.cli.visible import visible
 
 if TYPE_CHECKING:
-    from eligibility.cli.screen import Screen
     from eligibility.evidence import Observation, Release
     from eligibility.record import Entry, ReleaseRecord
+    from evidence_adapters.cli.screen import Screen
     from preview import Ledger
     from preview.audit import Audit
 
@@ -160,7 +160,7 @@ def released(
 
     The files are those of `release`; the observation is the ledger's own.
     """
-    from eligibility.cli import inputs
+    from evidence_adapters.cli import inputs
 
     back = inputs.read(returned)
     wanted = None if claims is None else inputs.read(claims)
@@ -198,7 +198,7 @@ def verified(
 
     keys = None
     if key is not None:
-        from eligibility.cli.verify import trusted_keys
+        from evidence_adapters.cli.verify import trusted_keys
 
         keys = trusted_keys(key)
     with _opened(file) as opened:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from eligibility.cli.visible import visible
+from evidence_adapters.cli.visible import visible
 
 if TYPE_CHECKING:
     from preview import Snapshot
