@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         Verdicts,
         from_json,
     )
+    from eligibility.explaining.edits import Edit, edits
+    from eligibility.explaining.lessons import Explanation, explain
+    from eligibility.explaining.marks import Mark, marks
     from eligibility.reasons import Reason
     from eligibility.release import release
     from eligibility.wording import parse
@@ -45,6 +48,12 @@ _PLACES = {
     "Verdict": "evidence",
     "Verdicts": "evidence",
     "from_json": "evidence",
+    "Edit": "explaining.edits",
+    "edits": "explaining.edits",
+    "Explanation": "explaining.lessons",
+    "explain": "explaining.lessons",
+    "Mark": "explaining.marks",
+    "marks": "explaining.marks",
     "Reason": "reasons",
     "release": "release",
     "parse": "wording",
@@ -53,9 +62,12 @@ _PLACES = {
 __all__ = [
     "Cell",
     "Claim",
+    "Edit",
     "EngineReading",
     "EvidenceError",
+    "Explanation",
     "Fact",
+    "Mark",
     "Observation",
     "Pin",
     "Reason",
@@ -65,7 +77,10 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "classify",
+    "edits",
+    "explain",
     "from_json",
+    "marks",
     "parse",
     "release",
 ]

@@ -140,7 +140,7 @@ class Judge:
         alone = classify(statement, self._schema)
         if self._recorder is None or not alone.any_eligible:
             return alone
-        from evidence_adapters.cli.judging import decided
+        from preview.checking import decided
 
         return decided(statement, self._schema, self._recorder).verdicts
 

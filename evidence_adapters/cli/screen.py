@@ -8,8 +8,7 @@ Invariants
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -24,22 +23,21 @@ from eligibility.evidence import (
     Verdict,
     Verdicts,
 )
+from eligibility.explaining.layout import lay_out
+from eligibility.explaining.lessons import Example, Explanation, Twin
+from eligibility.explaining.marks import Mark
 from eligibility.manifest import Doubt, TableSource, TableSource1
 from eligibility.reasons import Reason, in_order
 from eligibility.wording import subject_text
 from evidence_adapters.cli import dialects
 from evidence_adapters.cli.grid import Grid, shortened
-from evidence_adapters.cli.layout import lay_out
-from evidence_adapters.cli.marks import Mark
-from evidence_adapters.cli.proposals import Hint
 from evidence_adapters.cli.source import statement_lines
-from evidence_adapters.cli.teaching import Lesson
-from evidence_adapters.cli.visible import isolated, quotes_isolated, visible
+from evidence_adapters.cli.visible import isolated, one_line, quotes_isolated, visible
 from preview.sources.doubts import said as doubt_said
 
 if TYPE_CHECKING:
     from evidence_adapters.cli.lines import Tally
-    from preview import Snapshot
+    from preview import Checked, Snapshot
 
 ROWS_SHOWN = 20
 FACTS_SHOWN = 20
@@ -51,27 +49,6 @@ MORE_MAX = 4
 INDENT = 2
 
 _NUMBERS = frozenset({"integer", "decimal", "float"})
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A statement with all that is shown of its verdicts.
-
-    Attributes:
-        statement: the text as it was written.
-        schema: the pinned tables.
-        verdicts: what was decided.
-        marks: what is marked in the text.
-        hints: what would help, by position; under None for the whole statement.
-        note: what the engine said to a statement that it does not run.
-    """
-
-    statement: str
-    schema: Schema
-    verdicts: Verdicts
-    marks: tuple[Mark, ...] = ()
-    hints: Mapping[int | None, Hint] | None = None
-    note: str = ""
 
 
 class Screen:
@@ -122,54 +99,59 @@ class Screen:
 
     # --- a statement and its verdicts -----------------------------------------------------------
 
-    def judged(self, judged: Judged) -> None:
-        """Show a statement, what is at fault in it, each output's verdict, and what would help."""
+    def checked(self, statement: str, schema: Schema, checked: "Checked") -> None:
+        """Show a statement, what is at fault in it, each output's verdict, and what would help.
+
+        Args:
+            statement: the text as it was written.
+            schema: the pinned tables.
+            checked: what was decided of it.
+        """
         self.blank()
-        for line in statement_lines(
-            judged.statement, judged.marks, self._width, isolate=self._isolates
-        ):
+        for line in statement_lines(statement, checked.marks, self._width, isolate=self._isolates):
             self._put(line)
         self.blank()
-        self._whole(judged)
-        if judged.verdicts.outputs and not judged.verdicts.reasons:
-            self._put(self._outputs(judged))
-            outputs = judged.verdicts.outputs
+        self._whole(checked)
+        outputs = checked.outputs
+        if outputs and not checked.reasons:
+            self._put(self._outputs(statement, schema, checked))
             self._rest(len(outputs) - len(self._listed(outputs)), "eligible outputs")
             self.blank()
-        self._put(Text(self._conclusion(judged.verdicts), "bold"))
-        if judged.note:
-            self._put(Text(visible(judged.note), "yellow"))
-        self._more(judged)
+        self._put(Text(self._conclusion(checked), "bold"))
+        if checked.note:
+            self._put(Text(visible(one_line(checked.note)), "yellow"))
+        self._more(checked)
 
-    def _whole(self, judged: Judged) -> None:
+    def _whole(self, checked: "Checked") -> None:
         """Say why the whole statement is withheld, if it is."""
-        for reason in judged.verdicts.reasons:
+        for reason in checked.reasons:
             self._put(Text.assemble((f"{self._no} ", "red"), self._reason(reason)))
-        if judged.verdicts.reasons:
-            for said in dict.fromkeys(hint.said for hint in (judged.hints or {}).values()):
-                self._put(self._hint(said), 2 * INDENT)
+        if checked.reasons:
+            for said in dict.fromkeys(edit.title for edit in checked.edits):
+                self._put(self._edit(said), 2 * INDENT)
             self.blank()
 
-    def _outputs(self, judged: Judged) -> Table:
+    def _outputs(self, statement: str, schema: Schema, checked: "Checked") -> Table:
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(justify="right", style="dim", no_wrap=True)
         grid.add_column(no_wrap=True)
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         told: set[str] = set()
-        written = _written(judged)
-        for output in self._listed(judged.verdicts.outputs):
+        written = _written(statement, checked)
+        edits = {edit.output: edit.title for edit in checked.edits}
+        for output in self._listed(checked.outputs):
             number = str(output.position + 1)
             name = Text(self._shown(output.name or written[output.position], self._width // 3))
             if output.label is not None:
-                label = self._line(subject_text(output.label, judged.schema))
+                label = self._line(subject_text(output.label, schema))
                 grid.add_row(number, Text(self._yes, "green"), name, Text(label, "green"))
                 continue
             said = Text("\n").join(self._reason(reason) for reason in output.reasons)
-            hint = (judged.hints or {}).get(output.position)
-            if hint is not None and hint.said not in told:
-                told.add(hint.said)
-                said = Text("\n").join((said, self._hint(hint.said)))
+            title = edits.get(output.position)
+            if title is not None and title not in told:
+                told.add(title)
+                said = Text("\n").join((said, self._edit(title)))
             grid.add_row(number, Text(self._no, "red"), name, said)
         return grid
 
@@ -183,8 +165,8 @@ class Screen:
     def _reason(self, reason: Reason) -> Text:
         return Text.assemble(reason.sentence, (f" ({reason.value})", "yellow"))
 
-    def _hint(self, hint: str) -> Text:
-        said = self._line(" ".join(hint.split()))
+    def _edit(self, title: str) -> Text:
+        said = self._line(" ".join(title.split()))
         return Text.assemble((f"{self._arrow} ", "cyan"), (said, "cyan"))
 
     def _conclusion(self, verdicts: Verdicts) -> str:
@@ -209,12 +191,11 @@ class Screen:
             said = f"{eligible} of {len(outputs)} outputs can be stated."
         return f"{said} {engine}"
 
-    def _more(self, judged: Judged) -> None:
-        verdicts = judged.verdicts
-        withheld = (output.reasons for output in verdicts.outputs)
-        marked = (mark.reasons for mark in judged.marks)
+    def _more(self, checked: "Checked") -> None:
+        withheld = (output.reasons for output in checked.outputs)
+        marked = [mark.reason for mark in checked.marks]
         reasons = in_order(
-            reason for some in (verdicts.reasons, *withheld, *marked) for reason in some
+            reason for some in (checked.reasons, *withheld, marked) for reason in some
         )
         for reason in reasons[:MORE_MAX]:
             self._put(Text(f"more: eligibility reasons {reason.value}", "dim"))
@@ -409,41 +390,47 @@ class Screen:
             grid.add_row(reason.value, reason.sentence)
         self._put(grid)
 
-    def lesson(self, lesson: Lesson) -> None:
+    def lesson(self, lesson: Explanation) -> None:
         """Show one reason: its sentence, its smallest example, its twin, and the edit between."""
-        self.say(Text(lesson.reason.value, "bold yellow"))
-        self.say(lesson.reason.sentence)
+        self.say(Text(lesson.code.value, "bold yellow"))
+        self.say(lesson.sentence)
         self.blank()
-        if lesson.example is None:
+        example = lesson.example
+        if example is None:
             self.say("No statement alone meets it.", "dim")
             return
-        said, twin, edit = (lesson.example[name] for name in ("said", "twin", "edit"))
-        self._example(f"{self._no} withheld", "red", lesson.example, said)
+        twin, edit = example.twin, example.edit
+        self._example(f"{self._no} withheld", "red", example, example.said, example.marks)
         if twin is not None:
             self._example(f"{self._yes} eligible", "green", twin)
         if edit is not None:
-            self._put(self._hint(edit["said"]))
-            if twin is None or edit["statement"].strip("; ") != twin["statement"].strip("; "):
-                for line in statement_lines(edit["statement"], (), self._width - INDENT):
+            self._put(self._edit(edit.title))
+            if twin is None or edit.statement.strip("; ") != twin.statement.strip("; "):
+                for line in statement_lines(edit.statement, (), self._width - INDENT):
                     self._put(line, 2 * INDENT)
 
-    def _example(self, title: str, style: str, example: Mapping[str, Any], said: str = "") -> None:
+    def _example(
+        self,
+        title: str,
+        style: str,
+        example: Example | Twin,
+        said: str = "",
+        marks: tuple[Mark, ...] = (),
+    ) -> None:
         self._put(Text.assemble((title, style), (f": {visible(said)}" if said else "", "dim")))
-        places = example.get("marks", ())
-        marks = tuple(Mark(start, end, tuple(codes)) for start, end, codes in places)
         width = self._width - INDENT
-        for line in statement_lines(example["statement"], marks, width, isolate=self._isolates):
+        for line in statement_lines(example.statement, marks, width, isolate=self._isolates):
             self._put(line, 2 * INDENT)
         self.blank()
-        for line in example["verdicts"]:
-            self._put(Text(visible(line), "dim"), 2 * INDENT)
+        for decided in example.verdicts:
+            self._put(Text(visible(decided), "dim"), 2 * INDENT)
         self.blank()
 
 
-def _written(judged: Judged) -> list[str]:
+def _written(statement: str, verdicts: Verdicts) -> list[str]:
     """Give each output as it stands in the select list; a sign where that is not known."""
-    layout = lay_out(judged.statement)
-    outputs = judged.verdicts.outputs
+    layout = lay_out(statement)
+    outputs = verdicts.outputs
     if len(layout.items) != len(outputs):
         return ["-"] * len(outputs)
     return [" ".join(layout.written(item.tokens).split()) for item in layout.items]

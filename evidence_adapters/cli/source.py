@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from evidence_adapters.cli.layout import lay_out
-from evidence_adapters.cli.marks import Mark
+from eligibility.explaining.layout import lay_out
+from eligibility.explaining.marks import Mark
+from eligibility.reasons import Reason, in_order
 from evidence_adapters.cli.visible import glyph, runs_back
 
 SHOWN_CHARACTERS_MAX = 20_000
@@ -33,11 +34,20 @@ class _Glyph:
 
 
 @dataclass(frozen=True, slots=True)
+class _Underlined:
+    """A part of the statement, and all that was found in it."""
+
+    start: int
+    stop: int
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Line:
     """One line on the screen: its glyphs, and what is marked in it."""
 
     glyphs: tuple[_Glyph, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[_Underlined, ...]
 
 
 def statement_lines(
@@ -56,7 +66,8 @@ def statement_lines(
     """
     isolates = _isolates(statement) if isolate else {}
     glyphs = _wrapped(_glyphs(statement, isolates), max(width, WIDTH_MIN))
-    lines = [_marked(line, marks) for line in glyphs]
+    underlined = _underlined(marks)
+    lines = [_marked(line, underlined) for line in glyphs]
     made: list[Text] = []
     skipping = False
     for place, line in enumerate(lines):
@@ -71,6 +82,17 @@ def statement_lines(
     if len(statement) > SHOWN_CHARACTERS_MAX:
         made.append(Text(f"... and {len(statement) - SHOWN_CHARACTERS_MAX:,} characters", "dim"))
     return made
+
+
+def _underlined(marks: tuple[Mark, ...]) -> tuple[_Underlined, ...]:
+    """Join the marks of one part."""
+    found: dict[tuple[int, int], set[Reason]] = {}
+    for mark in marks:
+        found.setdefault((mark.start, mark.stop), set()).add(mark.reason)
+    return tuple(
+        _Underlined(start, stop, in_order(reasons))
+        for (start, stop), reasons in sorted(found.items())
+    )
 
 
 def _kept(lines: list[_Line], place: int) -> bool:
@@ -127,17 +149,17 @@ def _wrapped(lines: Iterator[list[_Glyph]], width: int) -> Iterator[tuple[_Glyph
         yield tuple(rest)
 
 
-def _marked(glyphs: tuple[_Glyph, ...], marks: tuple[Mark, ...]) -> _Line:
+def _marked(glyphs: tuple[_Glyph, ...], marks: tuple[_Underlined, ...]) -> _Line:
     if not glyphs:
         return _Line((), ())
     first, last = glyphs[0].at, glyphs[-1].at
-    return _Line(glyphs, tuple(mark for mark in marks if mark.start <= last and mark.end > first))
+    return _Line(glyphs, tuple(mark for mark in marks if mark.start <= last and mark.stop > first))
 
 
 def _text(line: _Line) -> Text:
     text = Text()
     for one in line.glyphs:
-        marked = any(mark.start <= one.at < mark.end for mark in line.marks)
+        marked = any(mark.start <= one.at < mark.stop for mark in line.marks)
         style = "bold red" if marked else ""
         if len(one.shown) > 1 and one.shown != TAB:
             style += " reverse"
@@ -155,7 +177,7 @@ def _carets(line: _Line, width: int) -> list[Text]:
         return []
     row, labels = "", []
     for one in line.glyphs:
-        here = [mark for mark in line.marks if mark.start <= one.at < mark.end]
+        here = [mark for mark in line.marks if mark.start <= one.at < mark.stop]
         begun = [mark for mark in here if mark.start == one.at]
         labels += [(len(row), ", ".join(mark.reasons)) for mark in begun]
         row += ("^" if here and one.shown != TAB else " ") * one.width

@@ -150,10 +150,10 @@ def check(
         raise usage("--jobs and --out are for --batch")
     text = inputs.statement(statement or "")
     if schema is not None:
-        return _checked(text, inputs.schema(schema), None, as_json)
+        return _checked(text, inputs.schema(schema), None)
     opened = open_shown(snapshot or "")
     with _recorder(opened, timeout, memory) as recorder:
-        return _checked(text, opened.schema, recorder, as_json)
+        return _checked(text, opened.schema, recorder)
 
 
 def _batch(
@@ -183,18 +183,16 @@ def _batch(
     return Stream(write_all)
 
 
-def _checked(text: str, schema: "Schema", recorder: "Recorder | None", as_json: bool) -> Answer:
-    from evidence_adapters.cli.judging import decided, judged
+def _checked(text: str, schema: "Schema", recorder: "Recorder | None") -> Answer:
+    from preview.checking import decided, explained
 
-    found = decided(text, schema, recorder)
-    shown = None if as_json else judged(text, schema, found, recorder)
+    found = explained(text, schema, decided(text, schema, recorder), recorder)
 
     def show(screen: "Screen") -> None:
-        if shown is not None:
-            screen.judged(shown)
+        screen.checked(text, schema, found)
 
-    status = DONE if found.verdicts.any_eligible else NOTHING
-    return Answer(status, found.verdicts.model_dump(mode="json"), show)
+    status = DONE if found.any_eligible else NOTHING
+    return Answer(status, found.model_dump(mode="json"), show)
 
 
 # --- executing ----------------------------------------------------------------------------------
@@ -218,7 +216,7 @@ def run(
     """
     from eligibility import classify, release
     from evidence_adapters.cli import inputs
-    from evidence_adapters.cli.judging import Decided, judged
+    from preview.checking import Decided, explained
 
     text = inputs.statement(statement)
     opened = open_shown(snapshot)
@@ -230,12 +228,12 @@ def run(
         else:
             released = kept.release(digest, back)
         verdicts = classify(text, opened.schema, observation.reading)
-        found = Decided(verdicts)
-        shown = None if as_json else judged(text, opened.schema, found, recorder)
+        # Only a screen shows what is at fault: the document is what was recorded and released.
+        found = None if as_json else explained(text, opened.schema, Decided(verdicts), recorder)
 
     def show(screen: "Screen") -> None:
-        if shown is not None:
-            screen.judged(shown)
+        if found is not None:
+            screen.checked(text, opened.schema, found)
         screen.blank()
         screen.preview(observation, released, verdicts)
         screen.blank()
@@ -407,7 +405,7 @@ def reasons(
     if code is None:
         return Answer(DONE, teaching.listed(), lambda screen: screen.reasons())
     lesson = teaching.lesson(code)
-    return Answer(DONE, lesson.document(), lambda screen: screen.lesson(lesson))
+    return Answer(DONE, lesson.model_dump(mode="json"), lambda screen: screen.lesson(lesson))
 
 
 # --- the ledger and bundles ---------------------------------------------------------------------

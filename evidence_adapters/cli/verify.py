@@ -10,10 +10,7 @@ Invariants
 
 import os
 import stat
-from contextlib import ExitStack
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,13 +20,9 @@ from evidence_adapters.cli.progress import open_shown
 from evidence_adapters.cli.trouble import Trouble
 
 if TYPE_CHECKING:
-    from eligibility.evidence import Observation
     from eligibility.record import PublicKey
-    from eligibility.verification import Code, Verification
+    from eligibility.verification import Verification
     from evidence_adapters.cli.screen import Screen
-    from preview import Recorder, Snapshot
-
-THREADS_MAX = 64
 
 _SIGNS = {"blocked": "red", "failed": "red", "unverified": "yellow", "note": "dim"}
 
@@ -66,10 +59,13 @@ def verify(
         return _answer(report.verification(None))
     from eligibility.bundle import verify
 
-    with ExitStack() as stack:
-        execute = (
-            None if snapshot is None else stack.enter_context(_Executor(snapshot, timeout, memory))
-        )
+    if snapshot is None:
+        return _answer(verify(data, keys=trusted))
+    from preview.reexecution import Executor
+
+    with Executor(
+        snapshot, timeout_s=timeout, memory_bytes=memory * 2**20, opening=open_shown
+    ) as execute:
         return _answer(verify(data, keys=trusted, execute=execute))
 
 
@@ -143,7 +139,7 @@ def read_plainly(path: str, limit: int) -> bytes | None:
     Returns:
         Its bytes, one more than `limit` where there are more; None where it is no plain file.
     """
-    if _is_address(path):
+    if "://" in path or path.startswith(("//", "\\\\", "file:")):  # an address
         return None
     try:
         # A pipe must not make the program wait for a writer.
@@ -153,87 +149,4 @@ def read_plainly(path: str, limit: int) -> bytes | None:
                 return None
             return file.read(limit + 1)
     except (OSError, ValueError):
-        return None
-
-
-def _is_address(path: str) -> bool:
-    return "://" in path or path.startswith(("//", "\\\\", "file:"))
-
-
-def _engine_version() -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("duckdb")
-    except PackageNotFoundError:
-        return None
-
-
-class _Executor:
-    """Executes the statement of an observation again, over the snapshot that the user names."""
-
-    def __init__(self, folder: str, timeout: float, memory: int) -> None:
-        self._folder = folder
-        self._timeout = timeout
-        self._memory = memory
-        self._snapshot: Snapshot | None = None
-        self._recorder: Recorder | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._recorder is not None:
-            self._recorder.close()
-
-    def __call__(self, observation: "Observation", statement: str) -> "Observation | Code":
-        from eligibility.verification import Code
-        from preview import PreviewError, StatementFailed, StatementRefused, StatementTimedOut
-
-        if (observation.engine.name, observation.engine.version) != ("duckdb", _engine_version()):
-            return Code.ENGINE_ABSENT
-        try:
-            if self._recorder is None:
-                refused = self._start(observation)
-                if refused is not None:
-                    return refused
-            assert self._recorder is not None  # `_start` has made it
-            return self._recorder.capture(statement)
-        except (StatementRefused, StatementFailed):
-            return Code.RESULT_DIFFERS
-        except StatementTimedOut:
-            return Code.EXECUTION_TOO_SLOW
-        except PreviewError:
-            return Code.EXECUTION_FAILED
-
-    def _start(self, observation: "Observation") -> "Code | None":
-        from eligibility.verification import Code
-        from preview import PinMismatch, Recorder
-        from preview.sealed import THREADS
-
-        folder = Path(self._folder)
-        if _is_address(self._folder) or folder.is_symlink():
-            return Code.SNAPSHOT_REFUSED
-        try:
-            if any(entry.is_symlink() for entry in folder.iterdir()):
-                return Code.SNAPSHOT_REFUSED
-            snapshot = open_shown(self._folder)
-        except (PinMismatch, OSError, ValueError):
-            return Code.SNAPSHOT_REFUSED
-        if snapshot.id != observation.snapshot:
-            return Code.SNAPSHOT_DIFFERS
-        told = dict(observation.engine.settings).get("threads", "")
-        given = int(told) if told.isascii() and told.isdigit() and len(told) < 4 else THREADS
-        threads = min(max(given, 1), THREADS_MAX)
-        self._recorder = Recorder(
-            snapshot,
-            timeout_s=self._timeout,
-            memory_bytes=self._memory * 2**20,
-            threads=threads,
-        )
         return None

@@ -2,7 +2,7 @@
 """Edits that may make a withheld output eligible, proposed by what was found in it.
 
 Invariants
-  A1  A proposal is only that: `hints` tries it on the statement before anybody sees it.
+  A1  A proposal is only that: `edits` tries it on the statement before anybody sees it.
   A2  An edit keeps the outputs before the one it is about in their places.
 """
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from eligibility.evidence import Schema, Table, TablePath, Verdicts, fold
+from eligibility.explaining.layout import Layout, Span, Token, name_of, split, unaliased
+from eligibility.explaining.marks import Place, Probe, conditions, places
+from eligibility.explaining.respelling import respelled
 from eligibility.reasons import Reason
-from evidence_adapters.cli.layout import Layout, Span, Token, name_of, split, unaliased
-from evidence_adapters.cli.marks import Probe, conditions, marks
-from evidence_adapters.cli.respelling import respelled
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class Proposal:
     """An edit, and the statement that it makes.
 
     Attributes:
@@ -64,7 +64,7 @@ class Case:
         return self.schema.find(tuple(_source_names(self.layout)))
 
 
-def proposals(case: Case, reasons: tuple[Reason, ...]) -> Iterator[Hint]:
+def proposals(case: Case, reasons: tuple[Reason, ...]) -> Iterator[Proposal]:
     """Propose edits, the likeliest first.
 
     Args:
@@ -72,25 +72,25 @@ def proposals(case: Case, reasons: tuple[Reason, ...]) -> Iterator[Hint]:
         reasons: why.
 
     Yields:
-        Hints that were not tried.
+        Proposals that were not tried.
     """
     for reason in reasons:
         yield from _PROPOSERS.get(reason, _nothing)(case)
 
 
-def _nothing(_: Case) -> Iterator[Hint]:
+def _nothing(_: Case) -> Iterator[Proposal]:
     yield from ()
 
 
-def _edited(case: Case, said: str, start: int, end: int, new: str) -> Hint:
+def _edited(case: Case, said: str, start: int, end: int, new: str) -> Proposal:
     text = case.layout.text
-    return Hint(said, text[:start] + new + text[end:])
+    return Proposal(said, text[:start] + new + text[end:])
 
 
 # --- one output ---------------------------------------------------------------------------------
 
 
-def _item(case: Case, said: str, new: str) -> Iterator[Hint]:
+def _item(case: Case, said: str, new: str) -> Iterator[Proposal]:
     """Propose another text for the output, its alias kept."""
     if new:
         yield _edited(
@@ -102,7 +102,7 @@ def _item(case: Case, said: str, new: str) -> Iterator[Hint]:
         )
 
 
-def _without_cast(case: Case) -> Iterator[Hint]:
+def _without_cast(case: Case) -> Iterator[Proposal]:
     yield from _item(case, "drop the cast", case.layout.written(_under_cast(case.made)))
 
 
@@ -115,12 +115,12 @@ def _under_cast(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tokens[: next(ends, 0)]
 
 
-def _without_collation(case: Case) -> Iterator[Hint]:
+def _without_collation(case: Case) -> Iterator[Proposal]:
     before = next(split(case.made, "COLLATE"))
     yield from _item(case, "drop the collation", case.layout.written(before.tokens))
 
 
-def _column_itself(case: Case) -> Iterator[Hint]:
+def _column_itself(case: Case) -> Iterator[Proposal]:
     yield from _group_by_column(case)
     for name in _columns_in(case, case.made):
         yield from _item(case, "select the column itself", name)
@@ -138,7 +138,7 @@ def _columns_in(case: Case, tokens: tuple[Token, ...]) -> Iterator[str]:
             yield case.layout.written(tokens[i - 2 if qualified else i : i + 1])
 
 
-def _aggregate(case: Case) -> Iterator[Hint]:
+def _aggregate(case: Case) -> Iterator[Proposal]:
     """Propose the calculation over a bare column, and COUNT(*) for what counts rows."""
     tokens = case.made
     words = {"MEAN": "AVG", "COUNT_STAR": "COUNT", "COUNT_IF": "COUNT"}
@@ -164,7 +164,7 @@ _AGGREGATE_SAID = {
 }
 
 
-def _filter_to_where(case: Case) -> Iterator[Hint]:
+def _filter_to_where(case: Case) -> Iterator[Proposal]:
     """Propose FILTER's condition as WHERE, where the statement has one output and no WHERE."""
     layout, tokens = case.layout, case.made
     places = [i for i, token in enumerate(tokens) if token.word == "FILTER"]
@@ -174,13 +174,13 @@ def _filter_to_where(case: Case) -> Iterator[Hint]:
     at = places[0]
     condition = layout.written(tokens[at + 3 : -1])
     text, end = layout.text, tokens[at - 1].end
-    yield Hint(
+    yield Proposal(
         f"move the condition to WHERE {condition}",
         f"{text[:end]}{text[tokens[-1].end : source.end]} WHERE {condition}{text[source.end :]}",
     )
 
 
-def _similar_column(case: Case) -> Iterator[Hint]:
+def _similar_column(case: Case) -> Iterator[Proposal]:
     table = case.table()
     known = {fold(column.name): column.name for column in (table.columns if table else ())}
     for token in case.made:
@@ -191,7 +191,7 @@ def _similar_column(case: Case) -> Iterator[Hint]:
                 yield _edited(case, said, token.start, token.end, new)
 
 
-def _own_qualifier(case: Case) -> Iterator[Hint]:
+def _own_qualifier(case: Case) -> Iterator[Proposal]:
     for place in (case.made, *conditions(case.layout), case.layout.body("GROUP")):
         for i, token in enumerate(place):
             follows = place[i + 1 : i + 2] and place[i + 1].text == "."
@@ -213,7 +213,7 @@ def _quoted_name(name: str) -> str:
 # --- groups -------------------------------------------------------------------------------------
 
 
-def _show_keys(case: Case) -> Iterator[Hint]:
+def _show_keys(case: Case) -> Iterator[Proposal]:
     names = [_quoted_name(name) for name in case.verdicts.groups]
     shown = {
         output.label.column
@@ -231,7 +231,7 @@ def _show_keys(case: Case) -> Iterator[Hint]:
 _POSITION = re.compile(r"[0-9]{1,4}")
 
 
-def _group_by_column(case: Case) -> Iterator[Hint]:
+def _group_by_column(case: Case) -> Iterator[Proposal]:
     """Propose, for each key that is an expression, the column in it, there and where it is shown."""
     layout = case.layout
     for key in split(layout.body("GROUP"), ","):
@@ -251,7 +251,7 @@ def _group_by_column(case: Case) -> Iterator[Hint]:
             if not shown:
                 end = layout.items[-1].end
                 text = f"{text[:end]}, {column}{text[end:]}"
-            yield Hint(f"group by the column itself, and show it: {column}", text)
+            yield Proposal(f"group by the column itself, and show it: {column}", text)
 
 
 def _named(item: Span, key: Span) -> bool:
@@ -261,7 +261,7 @@ def _named(item: Span, key: Span) -> bool:
 # --- conditions ---------------------------------------------------------------------------------
 
 
-def _condition(case: Case) -> Iterator[Hint]:
+def _condition(case: Case) -> Iterator[Proposal]:
     """Propose every condition at fault in a form that can be stated, or left out with its AND."""
     layout = case.layout
     faulty = [
@@ -278,7 +278,7 @@ def _condition(case: Case) -> Iterator[Hint]:
         text = layout.text
         for tokens in reversed(faulty):
             text = text[: tokens[0].start] + (new[tokens] or "") + text[tokens[-1].end :]
-        yield Hint(said, text)
+        yield Proposal(said, text)
     elif all(tokens in members for tokens in faulty) and len(lost) < len(members):
         kept = [new.get(member, layout.written(member)) for member in members]
         said = f"leave out {_and(map(layout.written, lost))}, which cannot be stated"
@@ -315,7 +315,7 @@ def _source_names(layout: Layout) -> Iterator[str]:
             return
 
 
-def _other_table(case: Case) -> Iterator[Hint]:
+def _other_table(case: Case) -> Iterator[Proposal]:
     names = tuple(_source_names(case.layout))
     tokens = case.layout.body("FROM")[: 2 * len(names) - 1]
     if not tokens:
@@ -329,43 +329,47 @@ def _other_table(case: Case) -> Iterator[Hint]:
         yield _edited(case, said, tokens[0].start, tokens[-1].end, new)
 
 
-def _star_alone(case: Case) -> Iterator[Hint]:
+def _star_alone(case: Case) -> Iterator[Proposal]:
     items = case.layout.items
     if items:
         yield _edited(case, "select * alone", items[0].start, items[-1].end, "*")
 
 
-def _other_characters(said: str, found: str, new: str) -> Callable[[Case], Iterator[Hint]]:
+def _marked(case: Case) -> list[Place]:
+    return places(case.layout.text, case.verdicts, lambda _: case.verdicts)
+
+
+def _other_characters(said: str, found: str, new: str) -> Callable[[Case], Iterator[Proposal]]:
     """Propose the statement with its marked parts, those that match, written anew."""
 
-    def propose(case: Case) -> Iterator[Hint]:
+    def propose(case: Case) -> Iterator[Proposal]:
         text = case.layout.text
-        for mark in reversed(marks(text, case.verdicts, lambda _: case.verdicts)):
-            part = text[mark.start : mark.end]
-            text = text[: mark.start] + re.sub(found, new, part) + text[mark.end :]
+        spans = {(start, stop) for start, stop, *_ in _marked(case)}
+        for start, stop in sorted(spans, reverse=True):
+            text = text[:start] + re.sub(found, new, text[start:stop]) + text[stop:]
         if text != case.layout.text:
-            yield Hint(said, text)
+            yield Proposal(said, text)
 
     return propose
 
 
-def _signs(case: Case) -> Iterator[Hint]:
+def _signs(case: Case) -> Iterator[Proposal]:
     yield from _other_characters("drop the plus sign", r"\+", "")(case)
     new = re.sub(r"\b(IN)\s*\[([^][]*)\]", r"\1 (\2)", case.layout.text, flags=re.IGNORECASE)
     if new != case.layout.text:
-        yield Hint("write IN with parentheses", new)
+        yield Proposal("write IN with parentheses", new)
 
 
-def _quoting(case: Case) -> Iterator[Hint]:
+def _quoting(case: Case) -> Iterator[Proposal]:
     text = case.layout.text
     plain = re.sub(r"\b[Ee]'([^'\\]*)'", r"'\1'", text)
     plain = re.sub(r"\$(\w*)\$([^'$]*)\$\1\$", r"'\2'", plain)
     if plain != text:
-        yield Hint("write the text in single quotes", plain)
+        yield Proposal("write the text in single quotes", plain)
 
 
-def _without(*names: str) -> Callable[[Case], Iterator[Hint]]:
-    def propose(case: Case) -> Iterator[Hint]:
+def _without(*names: str) -> Callable[[Case], Iterator[Proposal]]:
+    def propose(case: Case) -> Iterator[Proposal]:
         for name in names:
             if span := case.layout.clauses.get(name):
                 said = f"leave out {case.layout.written(span.tokens)}"
@@ -374,7 +378,7 @@ def _without(*names: str) -> Callable[[Case], Iterator[Hint]]:
     return propose
 
 
-def _whole_number(case: Case) -> Iterator[Hint]:
+def _whole_number(case: Case) -> Iterator[Proposal]:
     for name in ("LIMIT", "OFFSET"):
         span = case.layout.clauses.get(name)
         written = case.layout.written(span.tokens) if span else ""
@@ -385,7 +389,7 @@ def _whole_number(case: Case) -> Iterator[Hint]:
     yield from _without("LIMIT", "OFFSET")(case)
 
 
-def _one_set_of_keys(case: Case) -> Iterator[Hint]:
+def _one_set_of_keys(case: Case) -> Iterator[Proposal]:
     tokens = case.layout.body("GROUP")
     names = [t for t in tokens if t.kind == "name" or (t.kind == "word" and t.word not in _SETS)]
     keys = ", ".join(dict.fromkeys(token.text for token in names))
@@ -397,23 +401,23 @@ def _one_set_of_keys(case: Case) -> Iterator[Hint]:
 _SETS = frozenset({"ROLLUP", "CUBE", "GROUPING", "SETS", "ALL"})
 
 
-def _first_statement(case: Case) -> Iterator[Hint]:
-    for mark in marks(case.layout.text, case.verdicts, lambda _: case.verdicts):
-        if Reason.SEVERAL_STATEMENTS in mark.reasons:
-            yield Hint("ask one statement at a time", case.layout.text[: mark.start].rstrip())
+def _first_statement(case: Case) -> Iterator[Proposal]:
+    for start, _, reason, _ in _marked(case):
+        if reason is Reason.SEVERAL_STATEMENTS:
+            yield Proposal("ask one statement at a time", case.layout.text[:start].rstrip())
 
 
-def _column_or_condition(case: Case) -> Iterator[Hint]:
+def _column_or_condition(case: Case) -> Iterator[Proposal]:
     yield from _similar_column(case)
     yield from _condition(case)
 
 
-def _modified(case: Case) -> Iterator[Hint]:
+def _modified(case: Case) -> Iterator[Proposal]:
     yield from _filter_to_where(case)
     yield from _aggregate(case)
 
 
-_PROPOSERS: dict[Reason, Callable[[Case], Iterator[Hint]]] = {
+_PROPOSERS: dict[Reason, Callable[[Case], Iterator[Proposal]]] = {
     Reason.CAST: _without_cast,
     Reason.COLLATION: _without_collation,
     Reason.ARITHMETIC: _column_itself,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from evidence_adapters.cli.layout import Layout, Token
+from eligibility.explaining.layout import Layout, Token
 
 
 def respelled(layout: Layout, tokens: tuple[Token, ...]) -> Iterator[str]:

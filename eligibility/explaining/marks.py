@@ -1,39 +1,90 @@
 # ruff: noqa: S608 - statements that are classified, never executed
 """Which parts of a statement a verdict's reasons are about, and where they stand.
 
-A mark is for the eye. Where a part is at fault is found by trying it: an output, a group key or a
-condition is put into a statement of its own and classified, so no rule is written twice.
+Where a part is at fault is found by trying it: an output, a group key or a condition is put into a
+statement of its own and classified, so no rule is written twice.
 
 Invariants
   M1  Total: any statement and any verdicts give marks, perhaps none.
-  M2  A mark carries only reasons that the verdicts carry.
+  M2  A mark carries only a reason that the verdicts carry.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
-from eligibility.evidence import Verdict, Verdicts
+from pydantic import Field
+
+from eligibility.classify import classify
+from eligibility.evidence import Schema, Verdict, Verdicts
+from eligibility.explaining.layout import (
+    Layout,
+    Span,
+    Token,
+    ends_value,
+    lay_out,
+    split,
+    unaliased,
+)
 from eligibility.reasons import Reason, in_order
+from eligibility.shape import Model
 from eligibility.unicode import is_word
-from evidence_adapters.cli.layout import Layout, Span, Token, ends_value, lay_out, split, unaliased
 
 PROBES_MAX = 60
 
 Probe = Callable[[str], Verdicts]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A part of the statement, as half-open positions, and what was found in it."""
+class Mark(Model):
+    r"""One part of a statement, and one reason that is about it.
 
-    start: int
-    end: int
-    reasons: tuple[Reason, ...]
+    Attributes:
+        reason: what was found in it.
+        output: position of the output that the part makes, zero-based; None where the part is
+            about more than one: the source, a condition, a group key, a star, the whole statement.
+        start, stop: where it stands, in characters of the statement, zero-based and half-open.
+        words: what stands there; a surrogate, which no UTF-8 text has, is written `\udXXX`.
+    """
+
+    reason: Reason
+    output: int | None
+    start: int = Field(ge=0)
+    stop: int = Field(ge=0)
+    words: str
 
 
-def marks(statement: str, verdicts: Verdicts, probe: Probe) -> tuple[Mark, ...]:
-    """Find the parts of a statement that are at fault.
+def marks(statement: str, verdicts: Verdicts, schema: Schema) -> tuple[Mark, ...]:
+    """Find the parts of a statement that are at fault (contract 8).
+
+    Args:
+        statement: the text as it was written. One that is over the limit of a statement, 16 KiB of
+            UTF-8, has no marks.
+        verdicts: what `classify` decided of it.
+        schema: the tables that it was decided over.
+
+    Returns:
+        The marks, by position; they may nest and touch. A reason that is about nothing in
+        particular, such as `not-sql`, has none.
+    """
+    if Reason.STATEMENT_TOO_LONG in verdicts.reasons:
+        return ()
+    found = places(statement, verdicts, lambda other: classify(other, schema))
+    return tuple(
+        Mark(
+            reason=reason,
+            output=output,
+            start=start,
+            stop=stop,
+            words=statement[start:stop].encode(errors="backslashreplace").decode(),
+        )
+        for start, stop, reason, output in found
+    )
+
+
+Place = tuple[int, int, Reason, int | None]
+
+
+def places(statement: str, verdicts: Verdicts, probe: Probe) -> list[Place]:
+    """Find the same as `marks`, as start, stop, reason and output.
 
     Args:
         statement: the text as it was written.
@@ -41,25 +92,21 @@ def marks(statement: str, verdicts: Verdicts, probe: Probe) -> tuple[Mark, ...]:
         probe: classifies another statement over the same tables.
 
     Returns:
-        The marks, by position; they may nest and touch.
+        Each once, by position.
     """
     layout = lay_out(statement)
-    found: dict[tuple[int, int], set[Reason]] = {}
-    by_output = _of_outputs(layout, verdicts, probe) if not verdicts.reasons else ()
-    for start, end, reason in (*_of_statement(layout, verdicts.reasons), *by_output):
-        found.setdefault((start, end), set()).add(reason)
-    return tuple(
-        Mark(start, end, in_order(reasons)) for (start, end), reasons in sorted(found.items())
-    )
-
-
-_Place = tuple[int, int, Reason]
+    order = {reason: place for place, reason in enumerate(Reason)}
+    if verdicts.reasons:
+        found = _of_statement(layout, verdicts.reasons)
+    else:
+        found = _of_outputs(layout, verdicts, probe)
+    return sorted(set(found), key=lambda p: (p[0], p[1], order[p[2]], -1 if p[3] is None else p[3]))
 
 
 # --- outputs, and what they are about -----------------------------------------------------------
 
 
-def _of_outputs(layout: Layout, verdicts: Verdicts, probe: Probe) -> Iterator[_Place]:
+def _of_outputs(layout: Layout, verdicts: Verdicts, probe: Probe) -> Iterator[Place]:
     outputs = verdicts.outputs
     if not layout.tokens:
         return
@@ -67,7 +114,7 @@ def _of_outputs(layout: Layout, verdicts: Verdicts, probe: Probe) -> Iterator[_P
     if is_star or not layout.items:  # FROM t is SELECT * FROM t
         star = Span(layout.items[0].tokens if is_star else layout.tokens)
         for reason in in_order(reason for output in outputs for reason in output.reasons):
-            yield star.start, star.end, reason
+            yield star.start, star.end, reason, None
         return
     if len(layout.items) != len(outputs):
         return
@@ -78,9 +125,8 @@ def _of_outputs(layout: Layout, verdicts: Verdicts, probe: Probe) -> Iterator[_P
         alone = _alone(layout, layout.written(unaliased(item)), output, probe)
         scope |= set(output.reasons) - alone
         for reason in alone:
-            yield item.start, item.end, reason
-    if scope:
-        yield from _of_scope(layout, scope, probe)
+            yield item.start, item.end, reason, output.position
+    yield from _of_scope(layout, scope, probe)
 
 
 def _alone(layout: Layout, item: str, output: Verdict, probe: Probe) -> set[Reason]:
@@ -110,16 +156,16 @@ _SCOPE = frozenset(
 )
 
 
-def _of_scope(layout: Layout, scope: set[Reason], probe: Probe) -> Iterator[_Place]:
+def _of_scope(layout: Layout, scope: set[Reason], probe: Probe) -> Iterator[Place]:
     left = set(scope)
     for clause, parts in (("WHERE", _conditions(layout)), ("GROUP", _keys(layout))):
         for start, end, text in parts:
             for reason in in_order(scope & _tried(layout, clause, text, probe)):
                 left.discard(reason)
-                yield start, end, reason
+                yield start, end, reason, None
     for reason in left & {Reason.FILTER_TOO_LARGE, Reason.FILTER_NOT_STATABLE}:
         if where := layout.clauses.get("WHERE"):
-            yield where.start, where.end, reason
+            yield where.start, where.end, reason, None
 
 
 def _tried(layout: Layout, clause: str, text: str, probe: Probe) -> set[Reason]:
@@ -176,10 +222,10 @@ def _keys(layout: Layout) -> Iterator[tuple[int, int, str]]:
 # --- what withholds the whole statement ---------------------------------------------------------
 
 
-def _of_statement(layout: Layout, reasons: Iterable[Reason]) -> Iterator[_Place]:
+def _of_statement(layout: Layout, reasons: Iterable[Reason]) -> Iterator[Place]:
     for reason in reasons:
         for start, end in _PLACES.get(reason, _nowhere)(layout):
-            yield start, end, reason
+            yield start, end, reason, None
 
 
 _Finder = Callable[[Layout], Iterator[tuple[int, int]]]
@@ -257,7 +303,7 @@ def _columns_calls(layout: Layout) -> Iterator[tuple[int, int]]:
 
 
 def _parameters(layout: Layout) -> Iterator[tuple[int, int]]:
-    for token, after in zip(layout.tokens, (*layout.tokens[1:], None), strict=True):
+    for token, after in zip(layout.tokens, (*layout.tokens[1:], None), strict=False):
         if token.text == "?":
             yield token.start, token.end
         elif token.text == "$" and after is not None and after.start == token.end:

@@ -1,7 +1,7 @@
 """Where things stand in a statement's text: tokens, select items, clauses.
 
-It serves the marks and hints on a terminal, never a verdict: what is found here is only ever shown,
-or tried out with `classify`.
+It serves marks and edits, never a verdict: what is found here is only ever shown, or tried out with
+`classify`.
 
 Invariants
   Y1  Total: any text has a layout; what cannot be told apart is left out.
