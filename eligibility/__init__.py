@@ -26,9 +26,10 @@ if TYPE_CHECKING:
         Verdicts,
         from_json,
     )
-    from eligibility.explaining.edits import Edit, edits
+    from eligibility.explaining.edits import edits
+    from eligibility.explaining.found import Edit, Mark
     from eligibility.explaining.lessons import Explanation, explain
-    from eligibility.explaining.marks import Mark, marks
+    from eligibility.explaining.marks import marks
     from eligibility.reasons import Reason
     from eligibility.release import release
     from eligibility.wording import parse
@@ -48,11 +49,11 @@ _PLACES = {
     "Verdict": "evidence",
     "Verdicts": "evidence",
     "from_json": "evidence",
-    "Edit": "explaining.edits",
+    "Edit": "explaining.found",
     "edits": "explaining.edits",
     "Explanation": "explaining.lessons",
     "explain": "explaining.lessons",
-    "Mark": "explaining.marks",
+    "Mark": "explaining.found",
     "marks": "explaining.marks",
     "Reason": "reasons",
     "release": "release",

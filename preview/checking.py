@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from eligibility.classify import classify
 from eligibility.evidence import Schema, Verdicts
-from eligibility.explaining.edits import Edit, Enough, edits
-from eligibility.explaining.marks import Mark, marks
+from eligibility.explaining.edits import Enough, edits
+from eligibility.explaining.found import Edit, Mark
+from eligibility.explaining.marks import marks
 from preview.errors import (
     PreviewError,
     StatementFailed,

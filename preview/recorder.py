@@ -61,7 +61,7 @@ from preview.observing import Observer
 from preview.sealed import THREADS, open_sealed
 
 if TYPE_CHECKING:
-    from preview.ledger import Ledger
+    from preview.keeper import Keeper
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 TIMEOUT_S = 10.0
@@ -89,7 +89,7 @@ class Recorder:
         timeout_s: float = TIMEOUT_S,
         memory_bytes: int = MEMORY_BYTES,
         threads: int = THREADS,
-        ledger: "Ledger | None" = None,
+        ledger: "Keeper | None" = None,
     ) -> None:
         """Start a child for a snapshot; it gets ready while the caller goes on.
 

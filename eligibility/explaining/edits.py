@@ -14,38 +14,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from pydantic import Field
-
 from eligibility.classify import classify, digest_of
 from eligibility.evidence import Schema, Verdict, Verdicts
+from eligibility.explaining.found import Edit
 from eligibility.explaining.layout import lay_out
 from eligibility.explaining.marks import Probe
 from eligibility.explaining.proposals import Case, Proposal, proposals
 from eligibility.reasons import Reason
-from eligibility.shape import Model
 
 JUDGED_MAX = 150
 EDITS_MAX = 3
-
-
-class Edit(Model):
-    """A change to a statement that was tried, and makes an output eligible.
-
-    Attributes:
-        output: position of the output that it makes eligible, zero-based; None where it is for the
-            whole statement, and makes any output eligible.
-        title: what to do, in words and SQL.
-        start, stop: what it replaces, in characters of the statement, zero-based and half-open.
-        text: what stands there instead.
-        statement: the whole statement with the edit made.
-    """
-
-    output: int | None
-    title: str
-    start: int = Field(ge=0)
-    stop: int = Field(ge=0)
-    text: str
-    statement: str
 
 
 class Enough(Exception):

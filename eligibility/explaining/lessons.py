@@ -9,8 +9,7 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from eligibility.explaining.edits import Edit
-from eligibility.explaining.marks import Mark
+from eligibility.explaining.found import Edit, Mark
 from eligibility.reasons import Reason
 from eligibility.shape import Model
 

@@ -12,10 +12,9 @@ Invariants
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from pydantic import Field
-
 from eligibility.classify import classify
 from eligibility.evidence import Schema, Verdict, Verdicts
+from eligibility.explaining.found import Mark
 from eligibility.explaining.layout import (
     Layout,
     Span,
@@ -26,30 +25,11 @@ from eligibility.explaining.layout import (
     unaliased,
 )
 from eligibility.reasons import Reason, in_order
-from eligibility.shape import Model
 from eligibility.unicode import is_word
 
 PROBES_MAX = 60
 
 Probe = Callable[[str], Verdicts]
-
-
-class Mark(Model):
-    r"""One part of a statement, and one reason that is about it.
-
-    Attributes:
-        reason: what was found in it.
-        output: position of the output that the part makes, zero-based; None where the part is
-            about more than one: the source, a condition, a group key, a star, the whole statement.
-        start, stop: where it stands, in characters of the statement, zero-based and half-open.
-        words: what stands there; a surrogate, which no UTF-8 text has, is written `\udXXX`.
-    """
-
-    reason: Reason
-    output: int | None
-    start: int = Field(ge=0)
-    stop: int = Field(ge=0)
-    words: str
 
 
 def marks(statement: str, verdicts: Verdicts, schema: Schema) -> tuple[Mark, ...]:

@@ -23,9 +23,9 @@ from eligibility.evidence import (
     Verdict,
     Verdicts,
 )
+from eligibility.explaining.found import Mark
 from eligibility.explaining.layout import lay_out
 from eligibility.explaining.lessons import Example, Explanation, Twin
-from eligibility.explaining.marks import Mark
 from eligibility.manifest import Doubt, TableSource, TableSource1
 from eligibility.reasons import Reason, in_order
 from eligibility.wording import subject_text

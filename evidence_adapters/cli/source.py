@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from eligibility.explaining.found import Mark
 from eligibility.explaining.layout import lay_out
-from eligibility.explaining.marks import Mark
 from eligibility.reasons import Reason, in_order
 from evidence_adapters.cli.visible import glyph, runs_back
 
