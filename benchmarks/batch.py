@@ -99,7 +99,7 @@ def _compared(
 
 def _run(file: Path, schema: Path, jobs: int) -> tuple[float, int]:
     """Check a batch; give the seconds, and the sum of the peaks of its processes, in bytes."""
-    program = [sys.executable, "-m", "eligibility", "check", "--batch", str(file)]
+    program = [sys.executable, "-m", "evidence_adapters", "check", "--batch", str(file)]
     started = time.perf_counter()
     process = subprocess.Popen(
         [*program, "--schema", str(schema), "--jobs", str(jobs)],

@@ -44,7 +44,7 @@ def runs(count: int, path: Path) -> Counter[str]:
         for number in range(count):
             told["runs"] += 1
             if number % 10 == 9:
-                command = [sys.executable, "-m", "eligibility", "ledger", "verify", str(path)]
+                command = [sys.executable, "-m", "evidence_adapters", "ledger", "verify", str(path)]
                 run = subprocess.run(command, capture_output=True, text=True, check=False)
                 if run.returncode != 0:
                     told["not whole"] += 1

@@ -18,7 +18,9 @@ from benchmarks import timing
 from benchmarks.timing import Option, Result
 
 OPTIONS = {"rounds": Option(40, 6, "turns")}
-_PROGRAM = "import sys; from eligibility.cli import main; sys.exit(main())"  # as it is installed
+_PROGRAM = (
+    "import sys; from evidence_adapters.cli import main; sys.exit(main())"  # as it is installed
+)
 _NAMED = (
     "The ratio is that beside the import that has loaded `classify` and `release`. The bare import "
     "loads nothing, and the program has to load what it is made with: beside that it takes longer."

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
         Verdicts,
         from_json,
     )
+    from eligibility.explaining.edits import edits
+    from eligibility.explaining.found import Edit, Mark
+    from eligibility.explaining.lessons import Explanation, explain
+    from eligibility.explaining.marks import marks
     from eligibility.reasons import Reason
     from eligibility.release import release
     from eligibility.wording import parse
@@ -45,6 +49,12 @@ _PLACES = {
     "Verdict": "evidence",
     "Verdicts": "evidence",
     "from_json": "evidence",
+    "Edit": "explaining.found",
+    "edits": "explaining.edits",
+    "Explanation": "explaining.lessons",
+    "explain": "explaining.lessons",
+    "Mark": "explaining.found",
+    "marks": "explaining.marks",
     "Reason": "reasons",
     "release": "release",
     "parse": "wording",
@@ -53,9 +63,12 @@ _PLACES = {
 __all__ = [
     "Cell",
     "Claim",
+    "Edit",
     "EngineReading",
     "EvidenceError",
+    "Explanation",
     "Fact",
+    "Mark",
     "Observation",
     "Pin",
     "Reason",
@@ -65,7 +78,10 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "classify",
+    "edits",
+    "explain",
     "from_json",
+    "marks",
     "parse",
     "release",
 ]

@@ -86,7 +86,7 @@ def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextR
     groups = decision.shape.groups if decision.shape else ()
     chosen = reading.selection
     return Verdicts(
-        statement_sha256=hashlib.sha256(statement.encode(errors="surrogatepass")).hexdigest(),
+        statement_sha256=digest_of(statement),
         engine=_answer(engine, decision),
         reasons=decision.reasons,
         outputs=decision.outputs,
@@ -100,6 +100,11 @@ def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextR
             chosen.offset is not None,
         ),
     )
+
+
+def digest_of(statement: str) -> str:
+    """Give the SHA-256 of a statement's UTF-8 bytes, as `Verdicts.statement_sha256` has it."""
+    return hashlib.sha256(statement.encode(errors="surrogatepass")).hexdigest()
 
 
 def _answer(engine: EngineSaid, decision: Decision) -> EngineAnswer:

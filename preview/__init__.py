@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from preview.arrow import to_arrow
+    from preview.checking import Checked, check
     from preview.errors import (
         KeyFileError,
         LedgerBroken,
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
     from preview.ledger import Ledger
     from preview.pinning import pin
     from preview.recorder import Recorder
+    from preview.reexecution import reexecute
     from preview.snapshot import Snapshot, open_snapshot
     from preview.sources.options import ReadOptions
 
 __all__ = [
+    "Checked",
     "KeyFileError",
     "Ledger",
     "LedgerBroken",
@@ -56,13 +59,18 @@ __all__ = [
     "StatementRefused",
     "StatementTimedOut",
     "TargetError",
+    "check",
     "open_snapshot",
     "pin",
+    "reexecute",
     "to_arrow",
 ]
 
 _HOMES = {
+    "Checked": "checking",
+    "check": "checking",
     "ReadOptions": "sources.options",
+    "reexecute": "reexecution",
     "Ledger": "ledger",
     "Recorder": "recorder",
     "Snapshot": "snapshot",

@@ -61,7 +61,7 @@ from preview.observing import Observer
 from preview.sealed import THREADS, open_sealed
 
 if TYPE_CHECKING:
-    from preview.ledger import Ledger
+    from preview.keeper import Keeper
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 TIMEOUT_S = 10.0
@@ -76,7 +76,7 @@ Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
 
 class Recorder:
-    """Executes statements over one snapshot and records what they return (contract 5 and 6).
+    """Executes statements over one `snapshot` and records what they return (contract 5 and 6).
 
     Safe to use from several threads, one statement at a time; several recorders may read one
     snapshot. After `os.fork` each process has its own child.
@@ -89,7 +89,7 @@ class Recorder:
         timeout_s: float = TIMEOUT_S,
         memory_bytes: int = MEMORY_BYTES,
         threads: int = THREADS,
-        ledger: "Ledger | None" = None,
+        ledger: "Keeper | None" = None,
     ) -> None:
         """Start a child for a snapshot; it gets ready while the caller goes on.
 
@@ -115,7 +115,7 @@ class Recorder:
             raise ValueError("a limit of the recorder is no number, so it is out of range")
         if not 0 < timeout_s <= TIMEOUT_S_MAX or memory_bytes < MEMORY_BYTES_MIN or threads < 1:
             raise ValueError("a limit of the recorder is out of range")
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._ledger = ledger
         self._timeout_s = timeout_s
         self._identity = snapshot.identity
@@ -208,7 +208,7 @@ class Recorder:
 
     def _bounds(self, captured: Captured) -> tuple[CellBound, ...]:
         """Ask how far the sums of floats may be off; nothing where there is no answer."""
-        asked = question(captured, self._snapshot.pins)
+        asked = question(captured, self.snapshot.pins)
         if asked is None:
             return ()
         try:

@@ -22,11 +22,11 @@ import pytest
 
 import preview
 from eligibility import EvidenceError, Reason, Schema, classify
-from eligibility.cli import batch, main, verbs, workers
-from eligibility.cli.inputs import Source, opened
-from eligibility.cli.lines import LINE_BYTES_MAX, Judge, Tally, parsed
-from eligibility.cli.program import INTERRUPTED, run
-from eligibility.cli.trouble import Trouble
+from evidence_adapters.cli import batch, main, verbs, workers
+from evidence_adapters.cli.inputs import Source, opened
+from evidence_adapters.cli.lines import LINE_BYTES_MAX, Judge, Tally, parsed
+from evidence_adapters.cli.program import INTERRUPTED, run
+from evidence_adapters.cli.trouble import Trouble
 from tests.corpus import cases
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def arguments(*more: str) -> list[str]:
-    return [sys.executable, "-m", "eligibility", "check", "--schema", "schema.json", *more]
+    return [sys.executable, "-m", "evidence_adapters", "check", "--schema", "schema.json", *more]
 
 
 def called(*given: str) -> tuple[int, bytes, str]:
@@ -170,7 +170,8 @@ def test_a_line_is_what_check_prints_byte_for_byte(folder):
     for statement in statements:
         _, single, _ = called(statement, "--schema", "schema.json", "--json")
         made, _ = Judge(TABLES).judged(json.dumps(statement).encode(), 3)
-        assert made == b'{"line": 3, "verdicts": ' + single[:-1] + b"}\n"
+        verdicts = made.removeprefix(b'{"line": 3, "verdicts": ').removesuffix(b"}\n")
+        assert single.startswith(verdicts[:-1] + b', "note": ')
 
 
 # --- many lines ---------------------------------------------------------------------------------
@@ -251,8 +252,8 @@ def test_nothing_to_judge(folder, given, status, said):
 def test_memory_does_not_grow_with_the_input(folder):
     code = (
         "import resource, sys\n"
-        "from eligibility.cli.program import run\n"
-        "from eligibility.cli.verbs import app\n"
+        "from evidence_adapters.cli.program import run\n"
+        "from evidence_adapters.cli.verbs import app\n"
         "run(app, sys.argv[1:])\n"
         "for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):\n"
         "    print(resource.getrusage(who).ru_maxrss, file=sys.stderr)\n"
@@ -354,7 +355,7 @@ def test_an_interrupt_while_the_program_is_loaded_says_nothing(monkeypatch):
         def __getattr__(self, _: str) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules, "eligibility.cli.program", Loading("program"))
+    monkeypatch.setitem(sys.modules, "evidence_adapters.cli.program", Loading("program"))
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == INTERRUPTED

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import preview
 from benchmarks.flip import changed, not_failed
 from eligibility.bundle import BUNDLE_BYTES_MAX, verify
-from eligibility.cli.program import run
-from eligibility.cli.verbs import app
 from eligibility.evidence import Observation
 from eligibility.record import PublicKey
 from eligibility.verification import Code, Report, Verification
+from evidence_adapters.cli.program import run
+from evidence_adapters.cli.verbs import app
 from preview.audit import FAULTS
 from preview.signing import SigningKey, make_key, read_private
 from tests.bundles import CANARY, Tree, enveloped, forged, hostile, payload_of, rehashed, sha256
@@ -830,7 +830,10 @@ def test_the_most_hostile_are_met_by_the_program_too(world: World, tmp_path: Pat
 
 def program(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "eligibility", *arguments], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "evidence_adapters", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
 
 

@@ -25,22 +25,21 @@ from rich.cells import cell_len
 from typer.main import get_command
 
 import preview
-from eligibility import Schema, classify
-from eligibility.cli import inputs, limits, teaching, trouble, verbs
-from eligibility.cli.hints import hints
-from eligibility.cli.layout import lay_out, unaliased
-from eligibility.cli.marks import marks
-from eligibility.cli.program import _shown, run
-from eligibility.cli.source import statement_lines
-from eligibility.cli.visible import one_line, visible
+from eligibility import Schema, classify, edits, marks
+from eligibility.explaining import lessons
+from eligibility.explaining.layout import lay_out, unaliased
 from eligibility.reasons import Reason
 from eligibility.unicode import is_shown
+from evidence_adapters.cli import inputs, limits, trouble, verbs
+from evidence_adapters.cli.program import _shown, run
+from evidence_adapters.cli.source import statement_lines
+from evidence_adapters.cli.visible import one_line, visible
 from preview import recorder
 from tests.corpus import cases
 from tests.tools import pages
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = [sys.executable, "-m", "eligibility"]
+PROGRAM = [sys.executable, "-m", "evidence_adapters"]
 SCHEMA: dict[str | tuple[str, ...], Any] = {
     "flights": {"carrier": "VARCHAR", "month": "INTEGER", "distance": "BIGINT"},
     "airlines": {"carrier": "VARCHAR", "name": "VARCHAR"},
@@ -207,6 +206,9 @@ CHECKED = {
         "limit": True,
         "offset": False,
     },
+    "note": "",
+    "marks": [{"reason": "constant", "output": 2, "start": 36, "stop": 44, "words": "1 AS one"}],
+    "edits": [],
 }
 CHECKED_STATEMENT = (
     "SELECT carrier AS c, COUNT(*) AS n, 1 AS one FROM flights WHERE month = 1 "
@@ -246,6 +248,23 @@ def test_check_prints_exactly_this_document(pinned):
 def test_check_with_the_engine(pinned, statement, status, engine, reasons):
     found = call("check", statement, "--snapshot", pinned, "--json")
     assert (found.status, found.json["engine"], found.json["reasons"]) == (status, engine, reasons)
+    assert bool(found.json["note"]) == (engine != "agrees")
+
+
+def test_check_prints_the_edits_that_it_tried(pinned, monkeypatch):
+    monkeypatch.setattr("preview.checking.SECONDS_MAX", 3600.0)  # however slow the machine is
+    statement = "SELECT CAST(distance AS VARCHAR) AS d FROM flights"
+    found = call("check", statement, "--snapshot", pinned, "--json")
+    assert found.json["edits"] == [
+        {
+            "output": 0,
+            "title": "drop the cast: distance",
+            "start": 7,
+            "stop": 32,
+            "text": "distance",
+            "statement": "SELECT distance AS d FROM flights",
+        }
+    ]
 
 
 def test_check_of_a_statement_that_does_not_bind_in_time_is_withheld(pinned):
@@ -268,7 +287,8 @@ def test_a_statement_comes_from_standard_input(folder):
     statement = b"SELECT carrier\r\nFROM flights -- \xc3\xa9\n"
     found = call("check", "-", "--schema", schema, "--json", stdin=statement)
     expected = classify(statement.decode(), Schema.of(SCHEMA))
-    assert found.json == expected.model_dump(mode="json")
+    beside = {"note": "", "marks": [], "edits": []}
+    assert found.json == expected.model_dump(mode="json") | beside
     broken = call("check", "-", "--schema", schema, "--json", stdin=b"SELECT '\xff'")
     assert (broken.status, broken.json["reasons"]) == (1, ["not-text"])
 
@@ -567,7 +587,7 @@ def test_a_bug_is_not_hidden(monkeypatch, folder):
         raise ZeroDivisionError
 
     monkeypatch.setattr("eligibility.classify", broken)
-    monkeypatch.setattr("eligibility.cli.judging.classify", broken)
+    monkeypatch.setattr("preview.checking.classify", broken)
     with pytest.raises(ZeroDivisionError):
         call("check", "SELECT 1", "--schema", folder / "schema.json")
 
@@ -651,20 +671,20 @@ def test_every_reason_has_a_lesson(reason):
     assert reason.sentence in shown
     example = made.json["example"]
     if example is None:
-        assert reason.value not in teaching.examples()
+        assert reason not in lessons.examples()
     else:
         told = " ".join(example["verdicts"])
         assert reason.value in told.replace("engine ", "engine-")
-        assert example["edit"] is None or example["edit"]["said"] in visible(shown)
+        assert example["edit"] is None or example["edit"]["title"] in visible(shown)
 
 
 def test_most_reasons_have_an_example_from_the_corpora_and_many_an_edit():
-    made = teaching.examples()
+    made = lessons.examples()
     statements = {case.statement for case in cases()}
     assert len(made) > 55
-    assert {example["statement"] for example in made.values()} <= statements
-    assert sum(example["twin"] is not None for example in made.values()) > 45
-    assert sum(example["edit"] is not None for example in made.values()) > 25
+    assert {example.statement for example in made.values()} <= statements
+    assert sum(example.twin is not None for example in made.values()) > 45
+    assert sum(example.edit is not None for example in made.values()) > 25
 
 
 def test_an_unknown_reason_has_neighbours():
@@ -676,156 +696,7 @@ def test_pages_are_fresh():
     assert pages.stale() == [], "run python -m tests.tools.pages"
 
 
-# --- marks and hints ----------------------------------------------------------------------------
-
-# Reasons that are about the whole text, or about something that is not there.
-NO_PLACE = {
-    *(Reason.STATEMENT_TOO_LONG, Reason.BRACKETS_TOO_DEEP, Reason.NO_STATEMENT, Reason.NOT_SQL),
-    *(Reason.NO_SOURCE, Reason.CONSTRUCT_UNKNOWN, Reason.TOO_NESTED),
-}
-
-
-def test_the_parts_at_fault_are_marked():
-    engine = pages.engine()
-    marked = 0
-    for case in cases():
-        if case.before:
-            continue
-        text = classify(case.statement, engine.schema)
-        reasons = set(text.reasons).union(*(output.reasons for output in text.outputs))
-        found = marks(case.statement, text, lambda other: classify(other, engine.schema))
-        assert {reason for mark in found for reason in mark.reasons} <= reasons
-        for mark in found:
-            assert 0 <= mark.start < mark.end <= len(case.statement)
-        assert found or reasons <= NO_PLACE, case.name
-        marked += bool(found)
-    assert marked > 150
-
-
-@pytest.mark.parametrize(
-    ("statement", "marked"),
-    [
-        ("SELECT carrier, distance / 2 AS half FROM flights", ["distance / 2 AS half"]),
-        (
-            "SELECT COUNT(*) FROM flights WHERE month = '01' AND NOT (carrier = 'UA')",
-            ["month = '01'"],
-        ),
-        ("SELECT COUNT(*) FROM flights GROUP BY carrier, month", ["carrier", "month"]),
-        ("SELECT carrier FROM flights, airlines", ["airlines"]),
-        ("SELECT a FROM flights f JOIN airlines a ON true", ["airlines a ON true"]),
-        ("SELECT carrier FROM flights WHERE month IN (SELECT 1)", ["(SELECT 1)"]),
-        ("SELECT *, 1 FROM flights", ["*"]),
-        ("SELECT carrier\u200b FROM flights", ["\u200b"]),
-        ("SELECT carrier FROM flights WHERE carrier = 'x", ["'x"]),
-        ("SELECT carrier FROM flights WHERE (month = 1", ["("]),
-        ("SELECT carrier FROM flights /* ; */; /* x */ SELECT 2", ["SELECT 2"]),
-        ("SELECT x: 1, carrier FROM flights", ["x: 1"]),
-        ("SELECT carrier FROM flights LIMIT 2.5", ["LIMIT 2.5"]),
-        ("SELECT carrier IS DISTINCT FROM 'x' FROM flights", ["carrier IS DISTINCT FROM 'x'"]),
-    ],
-)
-def test_what_is_marked(statement, marked):
-    schema = Schema.of(SCHEMA)
-    text = classify(statement, schema)
-    found = marks(statement, text, lambda other: classify(other, schema))
-    assert [statement[mark.start : mark.end] for mark in found] == marked
-
-
-@pytest.mark.long
-def test_every_hint_is_true():
-    engine = pages.engine()
-    given = 0
-    for case in cases():
-        if case.before:
-            continue
-        text = classify(case.statement, engine.schema)
-        found = hints(case.statement, text, engine.schema, lambda other: engine.both(other)[1])
-        for position, hint in found.items():
-            given += 1
-            _, both = engine.both(hint.statement)
-            assert both.engine == "agrees"
-            if position is None:
-                assert both.any_eligible
-            else:
-                assert both.outputs[position].label is not None
-    assert given > 120
-
-
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    [
-        ("SELECT CAST(distance AS VARCHAR) AS d FROM flights", "drop the cast: distance"),
-        ("SELECT distance::VARCHAR FROM flights", "drop the cast: distance"),
-        ("SELECT COUNT(*) FROM flights GROUP BY carrier", "show the group key: carrier"),
-        (
-            "SELECT COUNT(*) FROM flights GROUP BY carrier, month",
-            "show the group keys: carrier, month",
-        ),
-        ("SELECT COUNT(*) FROM flights WHERE month = '01'", "write month = 1"),
-        ("SELECT COUNT(*) FROM flights WHERE month = 1e0 AND carrier = 'UA'", "write month = 1"),
-        ("SELECT COUNT(*) FROM flights WHERE (month) = 1", "write month = 1"),
-        ("SELECT COUNT(*) FROM flights WHERE carrier = 5", "write carrier = '5'"),
-        (
-            "SELECT COUNT(*) FROM flights WHERE month % 2 = 0",
-            "leave out WHERE month % 2 = 0, which cannot be stated",
-        ),
-        (
-            "SELECT COUNT(*) FROM flights WHERE month = '01' AND month % 2 = 0 AND carrier = 'UA'",
-            "leave out month % 2 = 0, which cannot be stated",
-        ),
-        ("SELECT mean(distance) FROM flights", "write AVG(distance)"),
-        (
-            "SELECT SUM(distance) FILTER (WHERE month = 1) FROM flights",
-            "move the condition to WHERE month = 1",
-        ),
-        ("SELECT carier FROM flights", "name a column of the table: carrier"),
-        ("SELECT carrier FROM flihgts", "name a pinned table: flights"),
-        ("SELECT main.flights.carrier FROM flights", "name the column alone: carrier"),
-        (
-            "SELECT left(carrier, 1) AS c, COUNT(*) FROM flights GROUP BY c",
-            "group by the column itself, and show it: carrier",
-        ),
-        ("SELECT carrier FROM flights LIMIT '5'", "write LIMIT 5"),
-        ("SELECT carrier FROM flights LIMIT 50%", "leave out LIMIT 50%"),
-        ("SELECT carrier FROM flights WHERE carrier = E'x'", "write the text in single quotes"),
-        ("SELECT carrier\u00a0FROM flights", "write plain spaces"),
-        ("SELECT +distance + 1, carrier FROM flights", "drop the plus sign"),
-        ("(SELECT carrier FROM flights)", "drop the parentheses"),
-        (
-            "SELECT mean(distance) FROM flights WHERE month = '01' GROUP BY carrier",
-            "write AVG(distance); show the group key: carrier; write month = 1",
-        ),
-        ("SELECT SUM(DISTINCT nothing) FROM flights GROUP BY upper(nothing)", None),
-        ("SELECT a FROM flights JOIN airlines USING (carrier)", None),
-        ("SELECT 1 FROM flights", None),
-        (
-            f"SELECT upper(carrier) FROM flights GROUP BY {'1' * 5000}",
-            "select the column itself: carrier",
-        ),
-    ],
-)
-def test_what_a_hint_says(statement, said):
-    schema = Schema.of(SCHEMA)
-
-    def judge(other: str) -> Any:
-        return classify(other, schema)
-
-    found = hints(statement, judge(statement), schema, judge)
-    assert next((hint.said for hint in found.values()), None) == said
-
-
-def test_looking_for_hints_ends():
-    schema = Schema.of({"t": {f"c{i}": "INTEGER" for i in range(400)}})
-    statement = f"SELECT {', '.join(f'c{i} + 1' for i in range(400))} FROM t"
-    asked: list[str] = []
-
-    def judge(other: str) -> Any:
-        asked.append(other)
-        return classify(other, schema)
-
-    assert hints(statement, classify(statement, schema), schema, judge)
-    assert len(asked) <= 150
-
+# --- marks and edits ----------------------------------------------------------------------------
 
 FRAGMENTS = st.sampled_from(
     [
@@ -900,18 +771,20 @@ FRAGMENTS = st.sampled_from(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(FRAGMENTS, max_size=25).map("".join), st.sampled_from([20, 41, 80]))
-def test_any_text_is_marked_hinted_and_shown(statement, width):
+def test_any_text_is_marked_mended_and_shown(statement, width):
     schema = Schema.of(SCHEMA)
 
     def judge(other: str) -> Any:
         return classify(other, schema)
 
     verdicts = judge(statement)
-    found = marks(statement, verdicts, judge)
+    found = marks(statement, verdicts, schema)
     for mark in found:
-        assert 0 <= mark.start < mark.end <= len(statement)
-    for hint in hints(statement, verdicts, schema, judge).values():
-        assert judge(hint.statement).any_eligible
+        assert 0 <= mark.start < mark.stop <= len(statement)
+        assert mark.words.isascii() or mark.words == statement[mark.start : mark.stop]
+    for edit in edits(statement, verdicts, schema):
+        assert statement[: edit.start] + edit.text + statement[edit.stop :] == edit.statement
+        assert judge(edit.statement).any_eligible
     for line in statement_lines(statement, found, width, isolate=True):
         assert line.cell_len <= width
         assert wrong_characters(line.plain) <= {"\u2068", "\u2069"}
@@ -1187,7 +1060,7 @@ def test_the_program_without_and_with_a_version(monkeypatch):
 @pytest.mark.parametrize("verb", ["", *pages.verbs()])
 def test_help_loads_no_engine(verb):
     code = (
-        "import sys; from eligibility.cli import main\n"
+        "import sys; from evidence_adapters.cli import main\n"
         f"sys.argv = ['eligibility', *{verb.split()!r}, '--help']\n"
         "try: main()\n"
         "finally: print('\\nloaded', *sys.modules)"
@@ -1236,8 +1109,8 @@ def test_the_page_lists_every_code_of_trouble():
 def test_the_program_starts_in_both_ways(monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["eligibility", "reasons", "cast", "--json"])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("eligibility", run_name="__main__")
+        runpy.run_module("evidence_adapters", run_name="__main__")
     assert ended.value.code == 0
     script = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert script == {"eligibility": "eligibility.cli:main"}
+    assert script == {"eligibility": "evidence_adapters.cli:main"}
     assert json.loads(capfd.readouterr().out)["code"] == "cast"

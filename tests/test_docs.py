@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/*.md")]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
 README = TEXTS["README.md"]
-PROGRAM = [sys.executable, "-m", "eligibility"]
+PROGRAM = [sys.executable, "-m", "evidence_adapters"]
 
 
 FENCE = re.compile(r"(?ms)^```(\w*)\n(.*?)^```$")
@@ -137,7 +137,7 @@ def _flags(verb: str, folder: Path) -> list[str]:
     return re.findall(r"--[a-z]+", program([verb, "--help"], folder).stdout)
 
 
-@pytest.mark.parametrize("package", ["eligibility", "preview"])
+@pytest.mark.parametrize("package", ["eligibility", "preview", "evidence_adapters"])
 def test_the_architecture_names_every_file(package):
     listed = re.findall(rf"(?m)^\| `({package}/[a-z_./]+)` \|", TEXTS["docs/architecture.md"])
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / package).glob("*.py")}

@@ -10,10 +10,10 @@ import pytest
 import eligibility
 import preview
 from eligibility.bundle import verify
-from eligibility.cli.program import run
-from eligibility.cli.verbs import app
 from eligibility.evidence import Observation, canonical_bytes, from_json
 from eligibility.manifest import Manifest, TableSource1
+from evidence_adapters.cli.program import run
+from evidence_adapters.cli.verbs import app
 from preview.audit import audit
 from preview.signing import public_keys
 

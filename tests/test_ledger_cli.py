@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import preview
-from eligibility.cli.program import run
-from eligibility.cli.verbs import app
+from evidence_adapters.cli.program import run
+from evidence_adapters.cli.verbs import app
 from tests.test_ledger import edited
 
 STATEMENT = "SELECT carrier, COUNT(*) AS n FROM flights GROUP BY carrier"

@@ -17,11 +17,6 @@ import pytest
 from pyarrow import parquet
 
 import preview
-from eligibility.cli import dialects, inputs
-from eligibility.cli.options import Given, byte_size, read_options
-from eligibility.cli.program import run
-from eligibility.cli.trouble import Trouble
-from eligibility.cli.verbs import app
 from eligibility.manifest import (
     DelimitedDialect,
     DeltaOrigin,
@@ -41,6 +36,11 @@ from eligibility.manifest import (
     TypedColumn,
     TypedDialect,
 )
+from evidence_adapters.cli import dialects, inputs
+from evidence_adapters.cli.options import Given, byte_size, read_options
+from evidence_adapters.cli.program import run
+from evidence_adapters.cli.trouble import Trouble
+from evidence_adapters.cli.verbs import app
 from preview import ReadOptions
 from preview.pinning import UNPACKED_BYTES_MAX
 from preview.sources.doubts import in_words
@@ -678,7 +678,7 @@ def _on_a_terminal(*arguments: str) -> tuple[int, str]:
     if child == 0:  # pragma: no cover - another process
         os.execve(  # noqa: S606
             sys.executable,
-            [sys.executable, "-m", "eligibility", *arguments],
+            [sys.executable, "-m", "evidence_adapters", *arguments],
             {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "80"},
         )
     written = b""

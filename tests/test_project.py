@@ -21,7 +21,8 @@ from packaging.utils import canonicalize_name
 from eligibility.reasons import Reason
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("eligibility", "preview")
+LIBRARIES = ("eligibility", "preview")
+PACKAGES = (*LIBRARIES, "evidence_adapters")
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # A file fits a few screens. One that is longer has its reason here, and may not grow much.
@@ -196,7 +197,7 @@ assert eligibility.classify("SELECT a FROM t", schema).any_eligible
     assert "preview" not in loaded(code)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", LIBRARIES)
 def test_public_names_stay_what_they_are_whatever_is_loaded(package):
     loaded(f"""
 import importlib, pkgutil, {package}
@@ -208,7 +209,7 @@ assert not [name for name in names if type(getattr({package}, name)) is type(imp
 """)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", LIBRARIES)
 def test_a_package_lists_its_public_names_and_has_no_others(package):
     module = importlib.import_module(package)
     assert sorted(dir(module)) == sorted(module.__all__)
@@ -218,7 +219,8 @@ def test_a_package_lists_its_public_names_and_has_no_others(package):
 
 
 def test_importing_loads_no_logic():
-    assert not loaded("import eligibility, preview") & {"sqlglot", "duckdb", "pyarrow", "pydantic"}
+    names = loaded("import eligibility, preview, evidence_adapters.cli")
+    assert not names & {"sqlglot", "duckdb", "pyarrow", "pydantic", "typer", "rich"}
 
 
 # --- the lock -----------------------------------------------------------------------------------
@@ -285,7 +287,7 @@ def test_the_lock_is_complete():
 # --- what is shipped ----------------------------------------------------------------------------
 
 
-def test_the_wheel_holds_both_packages(tmp_path):
+def test_the_wheel_holds_every_package(tmp_path):
     for name in (*PACKAGES, "pyproject.toml", "README.md", "LICENSE"):
         source = ROOT / name
         if source.is_dir():
@@ -303,7 +305,7 @@ def test_the_wheel_holds_both_packages(tmp_path):
         shipped = set(archive.namelist())
     wanted = {named(path) for path in FILES if named(path).split("/")[0] in PACKAGES}
     assert wanted <= shipped
-    assert wanted >= {"eligibility/py.typed", "preview/py.typed"}
+    assert wanted >= {f"{package}/py.typed" for package in PACKAGES}
 
 
 # --- the pages about the project ----------------------------------------------------------------

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 from eligibility import Reason, Verdicts
-from eligibility.cli.program import run
-from eligibility.cli.verbs import app
 from eligibility.evidence import Label
+from evidence_adapters.cli.program import run
+from evidence_adapters.cli.verbs import app
 from tests.engine import Engine
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"

@@ -8,11 +8,11 @@ import pytest
 
 from eligibility import characters as table
 from eligibility import classify
-from eligibility.cli.visible import runs_back, visible
 from eligibility.evidence import Schema
 from eligibility.reasons import Reason
 from eligibility.statement import problems
 from eligibility.unicode import CHARACTERS_VERSION, exact_text, is_shown, is_word
+from evidence_adapters.cli.visible import runs_back, visible
 from tests.tools import characters
 
 # Characters that Unicode 15.0, 15.1 and 16.0 brought: Python 3.11 knows none of them, 3.13 not all.

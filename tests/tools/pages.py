@@ -5,7 +5,8 @@ python -m tests.tools.pages --check  says which are stale, and fails if one is
 
 `docs/reasons.md`                every code, its smallest case, its twin and the edit between
 `docs/cli.md`                    the help of every verb, below what is written by hand
-`eligibility/cli/examples.json`  the same examples, for `eligibility reasons CODE`
+`eligibility/explaining/examples.json`
+                                 the same examples, for `eligibility reasons CODE`
 `docs/schemas/*.json`            the JSON Schemas of what crosses a file or a process
 `docs/coverage.md`               what is refused, and why; the statements that are not the project's
                                  own are counted where they are there, and else left as they stand
@@ -25,21 +26,18 @@ from typing import Any
 
 from typer.main import get_command
 
-from eligibility import classify
-from eligibility.cli.hints import hints
-from eligibility.cli.layout import lay_out
-from eligibility.cli.marks import marks
-from eligibility.cli.proposals import Hint
-from eligibility.cli.verbs import app
-from eligibility.cli.visible import visible
+from eligibility import Edit, classify, edits, marks
 from eligibility.evidence import Verdicts
+from eligibility.explaining.layout import lay_out
 from eligibility.reasons import Reason
+from evidence_adapters.cli.verbs import app
+from evidence_adapters.cli.visible import visible
 from tests.corpus import TABLES, Case, cases, decided_lines, unescaped
 from tests.engine import Engine
 from tests.tools import coverage, schemas
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-EXAMPLES = ROOT / "eligibility" / "cli" / "examples.json"
+EXAMPLES = ROOT / "eligibility" / "explaining" / "examples.json"
 REASONS = ROOT / "docs" / "reasons.md"
 CLI = ROOT / "docs" / "cli.md"
 HELP_BEGINS = "<!-- The help below is written by `python -m tests.tools.pages`. -->"
@@ -116,16 +114,16 @@ def _size(case: Case) -> int:
     return size + len(other) - same + len(case.twin_of.expected)
 
 
-def edit(case: Case, reason: Reason) -> Hint | None:
+def edit(case: Case, reason: Reason) -> Edit | None:
     """Find the one edit that mends what a reason is given for; None where there is none."""
     if case.before:
         return None
     text = classify(case.statement, engine().schema)
-    found = hints(case.statement, text, engine().schema, _both)
+    found = edits(case.statement, text, engine().schema, _both)
     wanted: set[int | None] = {o.position for o in text.outputs if reason in o.reasons}
     if reason in text.reasons:
         wanted.add(None)
-    return next((hint for position, hint in found.items() if position in wanted), None)
+    return next((one for one in found if one.output in wanted), None)
 
 
 def _both(statement: str) -> Verdicts:
@@ -134,16 +132,17 @@ def _both(statement: str) -> Verdicts:
 
 def _plain(case: Case, reason: Reason) -> dict[str, Any]:
     verdicts = classify(case.statement, engine().schema)
-    marked = marks(case.statement, verdicts, lambda other: classify(other, engine().schema))
-    hint = edit(case, reason)
+    marked = marks(case.statement, verdicts, engine().schema)
+    places = {(mark.start, mark.stop) for mark in marked if mark.reason is reason}
+    mended = edit(case, reason)
     return {
         "statement": case.statement,
         "said": case.prose.removeprefix("One edit away:").strip(),
         "before": list(case.before),
         "verdicts": _lines(case, reason),
-        "marks": [[m.start, m.end, list(m.reasons)] for m in marked if reason in m.reasons],
+        "marks": [m.model_dump(mode="json") for m in marked if (m.start, m.stop) in places],
         "twin": _twin(case),
-        "edit": None if hint is None else {"said": hint.said, "statement": hint.statement},
+        "edit": None if mended is None else mended.model_dump(mode="json"),
     }
 
 
@@ -188,7 +187,7 @@ def _shown(made: dict[str, Any]) -> str:
     if made["twin"]:
         lines.append(f"Eligible:\n\n{_block(_case(made['twin']))}")
     if made["edit"]:
-        lines.append(f"One edit that would do: {_prose(made['edit']['said'])}.\n")
+        lines.append(f"One edit that would do: {_prose(made['edit']['title'])}.\n")
     return "\n".join(lines)
 
 

@@ -24,10 +24,12 @@ from eligibility.evidence import (
     Schema,
     Verdicts,
 )
+from eligibility.explaining.lessons import Explanation
 from eligibility.manifest import Manifest
 from eligibility.record import Entry, ObservationRecord, ReleaseRecord
 from eligibility.shape import Shape
 from eligibility.verification import Verification
+from preview.checking import Checked
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -37,6 +39,8 @@ DOCUMENTS: dict[str, Any] = {
     "shape": Shape,
     "engine-reading": EngineReading,
     "verdicts": Verdicts,
+    "checked": Checked,
+    "explanation": Explanation,
     "observation": Observation,
     "returned-preview": ReturnedPreview,
     "claims": Annotated[tuple[Claim, ...], Field(max_length=CLAIMS_MAX)],

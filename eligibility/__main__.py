@@ -1,5 +1,0 @@
-"""`python -m eligibility`: the program."""
-
-from eligibility.cli import main
-
-main()

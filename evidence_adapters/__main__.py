@@ -1,0 +1,5 @@
+"""`python -m evidence_adapters`: the program."""
+
+from evidence_adapters.cli import main
+
+main()
