@@ -1,4 +1,4 @@
-r"""A fact as one line of text, and back (contract 7, `text`).
+r"""A fact as one line of text, and back (specification 7, `text`).
 
 The published grammar, in EBNF; a terminal's spaces are meant:
 
@@ -317,7 +317,7 @@ def line(
     predicate: Predicate | None,
     schema: Schema,
 ) -> str | None:
-    """Write one fact as one line (contract 7, `text`).
+    """Write one fact as one line (specification 7, `text`).
 
     Args:
         label: under what description.

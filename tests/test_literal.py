@@ -1,4 +1,4 @@
-"""Which literals denote exactly one value of a column's type (contract 2, the table under WHERE)."""
+"""Which literals denote exactly one value of a column's type (specification 2, the table under WHERE)."""
 
 from decimal import Decimal
 

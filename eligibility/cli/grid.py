@@ -1,4 +1,4 @@
-"""The recorded rows as a table, each cell that is released marked (contract 9).
+"""The recorded rows as a table, each cell that is released marked (specification 9).
 
 Columns stand side by side where they fit the width; else each column is a line, and the rows stand
 side by side.

@@ -1,4 +1,4 @@
-"""What people see: verdicts, previews, facts and tables on a terminal (contract 9).
+"""What people see: verdicts, previews, facts and tables on a terminal (specification 9).
 
 Invariants
   Z1  Data is shown through `visible` and as `Text`: no markup, no escape sequence, no raw control

@@ -1,4 +1,4 @@
-"""A statement on the screen, its marked parts underlined where they stand (contract 9).
+"""A statement on the screen, its marked parts underlined where they stand (specification 9).
 
 Invariants
   W1  Every line fits the width; a mark stands under what it marks, also in colour.

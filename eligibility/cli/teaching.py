@@ -1,4 +1,4 @@
-"""Each reason with its smallest example, and the edit that would mend it (contract 8).
+"""Each reason with its smallest example, and the edit that would mend it (specification 8).
 
 The examples are corpus cases; `python -m tests.tools.pages` writes them into `examples.json`, so
 that the installed program has them.

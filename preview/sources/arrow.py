@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""Arrow files and tables in memory (contract 4.1).
+"""Arrow files and tables in memory (specification 4.1).
 
 Invariants
   B1  Each batch is looked at before the engine gets it: what the engine would make less of is an

@@ -1,4 +1,4 @@
-"""Records put aside as columns of texts (contract 4.1).
+"""Records put aside as columns of texts (specification 4.1).
 
 Invariants
   S1  The columns are the union of the keys, in the order in which they first occur.

@@ -1,4 +1,4 @@
-"""What can be pinned: the kind of a source, and that it is there (contract 4, 9).
+"""What can be pinned: the kind of a source, and that it is there (specification 4, 9).
 
 Invariants
   K1  A source is local: a regular file, a table of a database file or of a lake in a folder, or a

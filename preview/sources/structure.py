@@ -1,4 +1,4 @@
-"""Where the records of a delimited text begin and end, over the whole file (contract 4.1).
+"""Where the records of a delimited text begin and end, over the whole file (specification 4.1).
 
 Invariants
   T1  Every byte is looked at, and is UTF-8.
