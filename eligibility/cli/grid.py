@@ -33,7 +33,7 @@ class Grid:
         labels: for each column, whether it is eligible; empty where it is not known.
         mark: stands behind a released cell.
         cut: stands where a text is cut.
-        aside: keeps escaped text in its place (V2).
+        aside: keeps escaped text in its place (visible V2).
     """
 
     observation: Observation

@@ -145,7 +145,7 @@ _LISTS = (
 
 
 def _lost(array: pa.Array) -> str | None:
-    """Say what the engine would lose of an array, or of one inside it; None for nothing (R2)."""
+    """Say what the engine would lose of an array, or of one inside it; None for nothing (readable R2)."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _lost(array.storage)

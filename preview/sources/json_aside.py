@@ -46,7 +46,7 @@ class _Batch:
 
 
 class Aside:
-    """The records as columns of texts, in files (N1).
+    """The records as columns of texts, in files (json_text N1).
 
     A file holds the columns that were known when it was begun; what came later is NULL in it.
     """

@@ -121,7 +121,7 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
         raise SourceError(
             f"{address[1]}:// is not read, only local files; download the file, and name it"
         )
-    # An absolute path has no scheme that would make DuckDB look elsewhere (O1).
+    # An absolute path has no scheme that would make DuckDB look elsewhere (K1).
     path = Path(text).absolute()
     if not path.exists():
         for mark in re.finditer("::", text):
