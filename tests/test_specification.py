@@ -181,7 +181,7 @@ DEFINED = re.compile(r"(?m)^ *([A-Z][0-9]+)  \S")
 # As "visible V1, V2" or "specification 4.1, M3" in parentheses: another module's with its name before.
 MAYBE = re.compile(r"\b[A-Z][0-9]+\)|\([^()]*\b[A-Z][0-9]+,")
 ITEM = re.compile(r"(?:([a-z_.]+)\s+)?([A-Z][0-9]+)")
-HEAD = re.compile(r'\A(?:#.*\n)*r?"""(.*?)"""', re.DOTALL)  # parsing each file takes seconds
+HEAD = re.compile(r'\A(?:#[^\n]*\n)*r?"""(.*?)"""', re.DOTALL)  # parsing each file takes seconds
 LISTED = {
     named(path): DEFINED.findall(head[1])
     for path in MODULES
