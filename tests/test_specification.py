@@ -141,7 +141,7 @@ LIMIT = re.compile(r"(?m)^\| `([a-z_.]+)\.([A-Z_]+)` \| ([^|]+?) \| ([^|]+) \|$"
 def value(written: str) -> int:
     """Give the number that a cell of the table of limits stands for."""
     if power := re.fullmatch(r"2\^([0-9]+) - 1", written):
-        return 2 ** int(power[1]) - 1
+        return int(2 ** int(power[1])) - 1
     match = re.fullmatch(r"([0-9,]+)( [KMG]iB)?", written)
     assert match, written
     return int(match[1].replace(",", "")) * UNITS[match[2] or ""]
