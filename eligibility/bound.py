@@ -1,4 +1,4 @@
-"""How far a stated sum or average may be from the exact one (contract 7).
+"""How far a stated sum or average may be from the exact one (specification 7).
 
 With u = 2^-53, adding n doubles in any order gives a sum that is at most (n - 1) u A from the exact
 one, where A is the sum of their magnitudes (Jeannerod and Rump, 2013; a value that is multiplied

@@ -2,7 +2,7 @@
 
 Invariants
   C1  Total: any text, any schema, any engine reading gives `Verdicts`.
-  C2  The verdict does not depend on how deep the caller's stack is (contract 10): what meets the
+  C2  The verdict does not depend on how deep the caller's stack is (specification 10): what meets the
       end of the stack is decided once more on a fresh one, and that result counts.
 """
 
@@ -36,7 +36,7 @@ def classify(
     schema: Schema,
     engine: EngineSaid = None,
 ) -> Verdicts:
-    """Decide which outputs of a statement may be stated, and under what label (contract 2, 3).
+    """Decide which outputs of a statement may be stated, and under what label (specification 2, 3).
 
     Args:
         statement: SQL text as it was written, of any length; what is no text is withheld as such.

@@ -1,8 +1,8 @@
 """What crosses a process or a file: schema, pins, observation, preview, claims, verdicts, facts.
 
 Invariants
-  E1  Every model is frozen, strict and closed; sequences are tuples (contract 10).
-  E2  A cell is its type and the engine's own text; columns are known by position (contract 6).
+  E1  Every model is frozen, strict and closed; sequences are tuples (specification 10).
+  E2  A cell is its type and the engine's own text; columns are known by position (specification 6).
   E3  `Observation.digest` is the SHA-256 of the RFC 8785 bytes of all its other fields.
   E4  What an earlier format does not have is absent from its JSON, so that its hashes stay right.
   E5  JSON that comes from outside is read by `from_json` alone: bounded in size and depth, no
@@ -45,7 +45,7 @@ _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrst
 
 
 class EvidenceError(ValueError):
-    """JSON from outside is not what it should be; `pointer` says where (contract 10)."""
+    """JSON from outside is not what it should be; `pointer` says where (specification 10)."""
 
     def __init__(self, pointer: str, problem: str) -> None:
         """Keep the JSON pointer and a fixed sentence that holds no value of the input."""
@@ -60,7 +60,7 @@ def _is_absent(value: object) -> bool:
 
 
 def fold(name: str) -> str:
-    """Fold a name as DuckDB compares identifiers: ASCII letters only (contract 2, Column)."""
+    """Fold a name as DuckDB compares identifiers: ASCII letters only (specification 2, Column)."""
     return name.translate(_ASCII_LOWER)
 
 
@@ -153,7 +153,7 @@ class Pin(Table):
 
     Attributes:
         rows: how many rows it has.
-        content_sha256: SHA-256 of its types, values and row order (contract 4).
+        content_sha256: SHA-256 of its types, values and row order (specification 4).
     """
 
     rows: int = Field(ge=0, le=COUNT_MAX)
@@ -177,7 +177,7 @@ class Schema(Model):
 
     @classmethod
     def of(cls, tables: Mapping[str | tuple[str, ...], Mapping[str, Any]]) -> "Schema":
-        """Make a schema by hand (contract 9).
+        """Make a schema by hand (specification 9).
 
         Args:
             tables: table name, or (schema, table), to column name to type. A type is a DuckDB
@@ -211,7 +211,7 @@ class Schema(Model):
         return cls(tables=tuple(made))
 
     def find(self, parts: tuple[str, ...]) -> Table | None:
-        """Find the table that a written name stands for (contract 2, Source).
+        """Find the table that a written name stands for (specification 2, Source).
 
         Args:
             parts: one to three name parts as written, the table last.
@@ -246,7 +246,7 @@ class Schema(Model):
         return {}
 
     def name_is_unique(self, path: TablePath) -> bool:
-        """Say whether the bare table name stands for one table only (contract 7, text)."""
+        """Say whether the bare table name stands for one table only (specification 7, text)."""
         return self._counts.get(fold(path[1]), 0) <= 1
 
 
@@ -368,7 +368,7 @@ class CellBound(Model):
 
 
 class Observation(Model):
-    """What one execution over a snapshot returned; never changed afterwards (contract 6).
+    """What one execution over a snapshot returned; never changed afterwards (specification 6).
 
     Attributes:
         format: version of this form; earlier ones stay readable.
@@ -556,7 +556,7 @@ class GroupCell(Model):
 
 
 class Fact(Model):
-    """One released value with its label and row scope (contract 7).
+    """One released value with its label and row scope (specification 7).
 
     Attributes:
         label: under what description.
@@ -602,7 +602,7 @@ class Complete(Model):
 
 
 class Release(Model):
-    """What may be stated (contract 7).
+    """What may be stated (specification 7).
 
     Attributes:
         facts: one for each claimed cell that is eligible.
@@ -627,7 +627,7 @@ class Release(Model):
     rows_are_table_rows: bool
 
     def answer(self) -> dict[str, Any]:
-        """Give `{answer, citations, no_answer}` for hosts with that contract.
+        """Give `{answer, citations, no_answer}` for hosts that want that form.
 
         Returns:
             `answer`: the facts' lines and nothing else; `citations`: for each line where its

@@ -1,7 +1,7 @@
 """Which literals denote exactly one value of a column's type, and that value's canonical text.
 
 DuckDB casts a literal to the type of what it is compared with, and rounds, truncates or drops
-what does not fit. So only the forms of contract 2's table are exact; all else gives None.
+what does not fit. So only the forms of specification 2's table are exact; all else gives None.
 
 Invariants
   L1  `exact` gives a text only for a literal that DuckDB's own cast maps to that very value.
@@ -38,7 +38,7 @@ DECIMAL_DIGITS_MAX = 38
 
 
 def exact(column: Column, form: str, text: str) -> str | None:
-    """Give the canonical text of the one value that a literal denotes (contract 2, table).
+    """Give the canonical text of the one value that a literal denotes (specification 2, table).
 
     Args:
         column: the column that the literal is compared with.

@@ -1,4 +1,4 @@
-"""What is known of a snapshot: its tables, its file, where the rows came from (contract 4).
+"""What is known of a snapshot: its tables, its file, where the rows came from (specification 4).
 
 `preview` writes and verifies a manifest beside the database; the ledger keeps it, and a bundle
 carries it, so its form belongs to the evidence and not to the database.
@@ -69,7 +69,7 @@ class TextColumn(Model):
 
 
 class DelimitedDialect(Model):
-    """How the bytes of a delimited text were read (contract 4.1).
+    """How the bytes of a delimited text were read (specification 4.1).
 
     Attributes:
         encoding: the name of the codec.
@@ -98,7 +98,7 @@ class DelimitedDialect(Model):
 
 
 class JsonDialect(Model):
-    """How the bytes of a JSON text were read (contract 4.1).
+    """How the bytes of a JSON text were read (specification 4.1).
 
     Attributes:
         encoding: the name of the codec.
@@ -147,7 +147,7 @@ Dialect = Annotated[DelimitedDialect | JsonDialect | TypedDialect, Field(discrim
 
 
 class Doubt(Model):
-    """Something that looks like more than it was read as (contract 4.1, M3).
+    """Something that looks like more than it was read as (specification 4.1, M3).
 
     Attributes:
         code: what was found.
@@ -311,7 +311,7 @@ class LogicalPart(Model):
 
 
 class Manifest(Model):
-    """All that is known of a snapshot (contract 4).
+    """All that is known of a snapshot (specification 4).
 
     Attributes:
         format: version of this form.

@@ -1,4 +1,4 @@
-"""Checked text → what sqlglot's tree says of it; the only file that sees a tree (contract 3).
+"""Checked text → what sqlglot's tree says of it; the only file that sees a tree (specification 3).
 
 Invariants
   D1  Every node on the path to an output, the source, a group key or a filter is on an allow-list
@@ -81,7 +81,7 @@ logging.getLogger("sqlglot").addFilter(_NoStatementInLogs())
 
 
 def read(statement: str) -> TextReading:
-    """Read a checked statement (contract 2 and 3).
+    """Read a checked statement (specification 2 and 3).
 
     Args:
         statement: text that `statement.problems` found nothing against.

@@ -1,4 +1,4 @@
-"""Every reason why a value may not be stated, typed once (contract 8).
+"""Every reason why a value may not be stated, typed once (specification 8).
 
 Invariants
   R1  A code is kebab-case, says what was found, and is never renamed or reused.

@@ -1,4 +1,4 @@
-"""What was given to a release, whatever it is → evidence, or where it is malformed (contract 7, 10).
+"""What was given to a release, whatever it is → evidence, or where it is malformed (specification 7, 10).
 
 Invariants
   I1  Nothing is believed because it has the right class. A model is written out and read back like

@@ -1,4 +1,4 @@
-"""Observation + returned preview + claims → release: which cells may be stated (contract 7).
+"""Observation + returned preview + claims → release: which cells may be stated (specification 7).
 
 Invariants
   F1  Total: any observation, preview, claims and digest give a `Release`; a no-answer says why
@@ -80,7 +80,7 @@ def release(
     *,
     digest: str | None = None,
 ) -> Release:
-    """Decide which cells may be stated as facts (contract 7).
+    """Decide which cells may be stated as facts (specification 7).
 
     Args:
         observation: what was recorded: the model, its JSON text (at most 5 MiB), or the mapping

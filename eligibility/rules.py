@@ -132,7 +132,7 @@ class Decision:
 def decide(
     reading: text.TextReading, schema: Schema, engine: EngineReading | Reason | None
 ) -> Decision:
-    """Decide every output of a statement (contract 2 and 3).
+    """Decide every output of a statement (specification 2 and 3).
 
     Args:
         reading: what the text says.
@@ -191,7 +191,7 @@ def _judge(
             scope = _scope_reasons(shape) if scope is None else scope
             found = (*found, *scope)
             if not found and all_keys and not same_groups:
-                # GROUP BY ALL: the text assumed keys that the engine does not have (contract 2).
+                # GROUP BY ALL: the text assumed keys that the engine does not have (specification 2).
                 found = (Reason.GROUP_KEY_NOT_A_COLUMN,)
         if not found and engine is not None:
             agrees = other is not None and same_rows and output.made == other.outputs[position]
@@ -400,7 +400,7 @@ def _native(table: Table, name: str) -> Column:
 
 
 def _type_reasons(calculation: Calculation | None, column: Column) -> tuple[Reason, ...]:
-    """Say why a column of its type could not be shown or calculated over (contract 2)."""
+    """Say why a column of its type could not be shown or calculated over (specification 2)."""
     kind = type_class(column.type)
     if kind is None:
         return (Reason.TYPE_NOT_STATABLE,)
@@ -422,7 +422,7 @@ def _calculable(calculation: Calculation, kind: TypeClass, column: Column) -> bo
 
 
 def _scope_reasons(shape: Resolved) -> tuple[Reason, ...]:
-    """Say why an aggregate's group or filter could not be stated (contract 2)."""
+    """Say why an aggregate's group or filter could not be stated (specification 2)."""
     found: list[Reason] = []
     if shape.groups:
         shown = {o.made.column for o in shape.outputs if o.made.kind == "column" and o.label}
@@ -576,7 +576,7 @@ def _membership(condition: text.Listed, table: Table, qualifier: str) -> Predica
 
 
 def _same_rows(one: Resolved, other: Shape) -> bool:
-    """Say whether both readings see the same table, outputs and clauses (contract 3)."""
+    """Say whether both readings see the same table, outputs and clauses (specification 3)."""
     return (
         one.table == other.table
         and len(one.outputs) == len(other.outputs)

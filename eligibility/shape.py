@@ -1,4 +1,4 @@
-"""What one reading makes of a statement: structure, no opinion (contract 3).
+"""What one reading makes of a statement: structure, no opinion (specification 3).
 
 Both readings end in a `Shape`; the observation records the engine's.
 
@@ -238,7 +238,7 @@ Shape.model_rebuild()
 
 
 def conjoin(kind: Literal["and", "or"], members: Iterable[Predicate]) -> Predicate:
-    """Join `members` into one flattened conjunction or disjunction (contract 3).
+    """Join `members` into one flattened conjunction or disjunction (specification 3).
 
     Args:
         kind: "and" or "or".

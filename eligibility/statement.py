@@ -1,4 +1,4 @@
-"""Text → checked text: every limit on a statement's text (contract 3 and 10).
+"""Text → checked text: every limit on a statement's text (specification 3 and 10).
 
 Invariants
   T1  Nothing here parses SQL; the only structure seen is quotes, comments and brackets.
@@ -56,7 +56,7 @@ def problems(statement: str) -> tuple[Reason, ...]:
 
 
 def refusal(statement: str) -> Reason | None:
-    """Say why a statement is not even run (contract 10, first row).
+    """Say why a statement is not even run (specification 10, first row).
 
     Args:
         statement: the text as it was written.

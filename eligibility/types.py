@@ -1,4 +1,4 @@
-"""DuckDB's scalar types: their base names, and which class of value each holds (contract 2, 6).
+"""DuckDB's scalar types: their base names, and which class of value each holds (specification 2, 6).
 
 A base name is what DuckDB prints, with enum members left out: `DECIMAL(18,2)`, `ENUM`.
 """
@@ -132,7 +132,7 @@ def type_class(base: str) -> TypeClass | None:
         base: a base type name as DuckDB prints it.
 
     Returns:
-        The class, or None for a type whose values are not stated (contract 2, Column).
+        The class, or None for a type whose values are not stated (specification 2, Column).
     """
     if decimal_size(base) is not None:
         return "decimal"

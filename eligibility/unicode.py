@@ -1,4 +1,4 @@
-"""Which characters are shown as they are, in exact text literals and in lines (contract 2, 7).
+"""Which characters are shown as they are, in exact text literals and in lines (specification 2, 7).
 
 Invariants
   U1  A character is shown where Unicode gives it category L, M, Nd, P or S and it is not a
@@ -36,7 +36,7 @@ def is_shown(character: str) -> bool:
 
 
 def is_word(character: str) -> bool:
-    """Say whether a character beyond ASCII may stand in a name without quotes (contract 3).
+    """Say whether a character beyond ASCII may stand in a name without quotes (specification 3).
 
     Args:
         character: exactly one code point.
@@ -57,7 +57,7 @@ def _has(edges: tuple[int, ...], character: str) -> bool:
 
 
 def exact_text(text: str) -> bool:
-    """Say whether a text literal denotes exactly one text to a reader (contract 2, WHERE).
+    """Say whether a text literal denotes exactly one text to a reader (specification 2, WHERE).
 
     Args:
         text: the literal's value.

@@ -60,7 +60,7 @@ def column(label: Label | None, output: OutputColumn, pins: Sequence[Pin]) -> Co
 
 
 def same_average(one: Cell, other: Cell) -> bool:
-    """Say whether two averages of one exact sum differ by no more than their roundings (T2)."""
+    """Say whether two averages of one exact sum differ by no more than their roundings (replay T2)."""
     if one.text is None or other.text is None:
         return one == other
     limit = bound.of_exact_sum(other.text)

@@ -1,4 +1,4 @@
-r"""A fact as one line of text, and back (contract 7, `text`).
+r"""A fact as one line of text, and back (specification 7, `text`).
 
 The published grammar, in EBNF; a terminal's spaces are meant:
 
@@ -29,7 +29,7 @@ The published grammar, in EBNF; a terminal's spaces are meant:
     row         = digit from 1, then digits ;
     escape      = "\\" | "\u{" hexadecimal "}" ;
 
-A letter is one of A-Z, a-z and `_`; a character is any that is shown (U1), and a plain space
+A letter is one of A-Z, a-z and `_`; a character is any that is shown (unicode U1), and a plain space
 that is neither first, nor last, nor behind another space. ` ≈ ` stands where the value is not
 exact, `(text order)` behind MIN and MAX of text, rows are counted from 1.
 
@@ -317,7 +317,7 @@ def line(
     predicate: Predicate | None,
     schema: Schema,
 ) -> str | None:
-    """Write one fact as one line (contract 7, `text`).
+    """Write one fact as one line (specification 7, `text`).
 
     Args:
         label: under what description.

@@ -1,4 +1,4 @@
-"""The observation: pinned tables, sealed execution, recorded rows (contract 4, 5, 6).
+"""The observation: pinned tables, sealed execution, recorded rows (specification 4, 5, 6).
 
 The public names are imported when they are first used, so that a process which needs one of
 them does not load the others.

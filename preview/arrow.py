@@ -1,4 +1,4 @@
-"""An observation as a typed Arrow table, for people who want to calculate with it (contract 6).
+"""An observation as a typed Arrow table, for people who want to calculate with it (specification 6).
 
 Invariants
   A1  Every value is exact. It goes from the engine's text to Arrow's own parser, never through a
@@ -45,7 +45,7 @@ Texts = Sequence[str | None]
 
 
 def to_arrow(observation: Observation) -> pa.Table:
-    """Give the rows of an observation as a typed table (contract 6).
+    """Give the rows of an observation as a typed table (specification 6).
 
     Times of day become `time64`, HUGEINT and UHUGEINT `decimal256(39, 0)`, UUID Arrow's own, BLOB
     `binary`, ENUM plain text. These stay text: INTERVAL, TIME WITH TIME ZONE, BIT, BIGNUM, JSON,

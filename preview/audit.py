@@ -1,4 +1,4 @@
-"""A ledger against itself: every hash, every link, every signature (J5).
+"""A ledger against itself: every hash, every link, every signature (ledger J5).
 
 Invariants
   A1  Every stored row is read, also one that is malformed; a fault is named by its entry, and none

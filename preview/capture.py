@@ -1,4 +1,4 @@
-"""A statement on a sealed connection → its rows, as the engine renders them (contract 5, 6).
+"""A statement on a sealed connection → its rows, as the engine renders them (specification 5, 6).
 
 It runs in the child, where parsing and binding can be killed, and it never raises for a statement:
 what it found is a value that crosses to the parent.
@@ -15,7 +15,7 @@ Invariants
   C5  The engine puts the value of a function of the clock in its place while it plans. So such
       functions are sought in the parse tree besides, by call, never by word.
   C6  A message of the engine is kept only where it came from parsing or binding the bare
-      statement: then it quotes the statement. Later ones can quote cells (contract 5).
+      statement: then it quotes the statement. Later ones can quote cells (specification 5).
 """
 
 import re
@@ -126,7 +126,7 @@ def read(
     pins: tuple[Pin, ...],
     fresh: duckdb.DuckDBPyConnection | None = None,
 ) -> Refused | Failed | Broken | Read:
-    """Plan a statement without executing it (contract 3, the engine reading).
+    """Plan a statement without executing it (specification 3, the engine reading).
 
     Args:
         connection: a sealed connection.
@@ -178,7 +178,7 @@ def capture(
     pins: tuple[Pin, ...],
     fresh: duckdb.DuckDBPyConnection | None = None,
 ) -> Refused | Failed | Broken | Captured:
-    """Execute a statement and take its first rows (contract 5 and 6).
+    """Execute a statement and take its first rows (specification 5 and 6).
 
     Args:
         connection: a sealed connection.
@@ -629,7 +629,7 @@ def _by_place(bare: str, types: Sequence[str]) -> str:
 def _rows(
     cursor: duckdb.DuckDBPyConnection,
 ) -> tuple[list[tuple[str | None, ...]], Truncation | None]:
-    """Take whole rows while they fit (contract 6)."""
+    """Take whole rows while they fit (specification 6)."""
     rows: list[tuple[str | None, ...]] = []
     left = CELL_TEXT_BYTES_MAX
     while (row := cursor.fetchone()) is not None:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names come quoted
-"""The content hash of one pinned table (contract 4).
+"""The content hash of one pinned table (specification 4).
 
 Invariants
   H1  The hash depends on types, values and row order alone: slices are a fixed number of rows,
@@ -55,7 +55,7 @@ def content_sha256(
     workers: int,
     progress: Callable[[int], None],
 ) -> str:
-    """Hash the content of a pinned table (contract 4).
+    """Hash the content of a pinned table (specification 4).
 
     Args:
         connection: opened with `ARROW_SETTINGS`; each worker uses a cursor of it.

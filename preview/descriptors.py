@@ -1,4 +1,4 @@
-"""Which files a process has open, whatever their paths lead to by now (contract 4, 5).
+"""Which files a process has open, whatever their paths lead to by now (specification 4, 5).
 
 A path may lead to one file when it is opened and to another when it is looked at. So what was
 verified is compared with what is open, by descriptor.

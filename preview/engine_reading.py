@@ -1,4 +1,4 @@
-"""DuckDB's bound plan → Shape; the only file that knows DuckDB's plan format (contract 3).
+"""DuckDB's bound plan → Shape; the only file that knows DuckDB's plan format (specification 3).
 
 The plan is the unoptimised logical plan that `json_serialize_plan` gives. Columns are followed by
 index from the scan upwards, never by name or rendered text. This reading shares no decision with
@@ -98,7 +98,7 @@ def plan_error(text: str) -> tuple[str, str] | None:
 
 
 def read_plan(text: str, pins: tuple[Pin, ...], tree: Node | None = None) -> PlanReading:
-    """Read a bound plan (contract 3).
+    """Read a bound plan (specification 3).
 
     Args:
         text: what `json_serialize_plan` returned for the statement.
@@ -530,7 +530,7 @@ def _under_cast(expression: Node) -> Node | None:
 
 
 def _widens(base: str, becomes: str) -> bool:
-    """Say whether a cast around a column keeps every value (contract 3)."""
+    """Say whether a cast around a column keeps every value (specification 3)."""
     if base in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return becomes == "TIMESTAMP"
     wide = decimal_size(becomes)

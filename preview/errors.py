@@ -1,9 +1,9 @@
-"""What `preview` raises: each class says whose fault it is and what to do (contract 9).
+"""What `preview` raises: each class says whose fault it is and what to do (specification 9).
 
 Invariants
   X1  Every error is a `PreviewError` with a stable kebab-case `code`.
   X2  No message holds cell text. An engine's message is shown only for parser, binder and
-      catalog errors, which quote the statement and nothing else (contract 5).
+      catalog errors, which quote the statement and nothing else (specification 5).
   X3  An error survives pickling, so that a child process can hand it to its parent.
 """
 

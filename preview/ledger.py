@@ -203,7 +203,7 @@ class Ledger:
         return self._append("observation", observation.digest, canonical_bytes(made))
 
     def release(self, digest: str, returned: Any, claims: Any = None) -> Release:
-        """Release from a stored observation, and append what was decided (contract 7).
+        """Release from a stored observation, and append what was decided (specification 7).
 
         Args:
             digest: the observation's.

@@ -1,4 +1,4 @@
-"""What the child returned → an observation, written and validated once (contract 6).
+"""What the child returned → an observation, written and validated once (specification 6).
 
 Invariants
   B1  The digest is `Observation.recomputed_digest`: it is made from the same canonical bytes, whose

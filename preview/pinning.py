@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names enter SQL quoted, and in no other way
-"""Pin tables: make a snapshot from sources (contract 4).
+"""Pin tables: make a snapshot from sources (specification 4).
 
 Invariants
   N1  A snapshot stands under its final name whole or not at all: it is made in a private folder
@@ -80,7 +80,7 @@ def pin(
     max_bytes: int = UNPACKED_BYTES_MAX,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """Freeze tables into a snapshot (contract 4).
+    """Freeze tables into a snapshot (specification 4).
 
     Args:
         sources: table name, or (schema, table), to a source: a path of a Parquet, CSV, JSON,

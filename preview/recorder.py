@@ -1,4 +1,4 @@
-"""The child that executes statements, and can be killed (contract 5).
+"""The child that executes statements, and can be killed (specification 5).
 
 A recorder starts a small process, the nurse, which has loaded the engine but opened nothing. The
 nurse forks the child that opens the snapshot; a new child costs a fork, not a new interpreter.
@@ -76,7 +76,7 @@ Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
 
 class Recorder:
-    """Executes statements over one `snapshot` and records what they return (contract 5 and 6).
+    """Executes statements over one `snapshot` and records what they return (specification 5 and 6).
 
     Safe to use from several threads, one statement at a time; several recorders may read one
     snapshot. After `os.fork` each process has its own child.
@@ -141,7 +141,7 @@ class Recorder:
         self._nursery.new_child()
 
     def capture(self, statement: str) -> Observation:
-        """Execute a statement and record its first rows (contract 6).
+        """Execute a statement and record its first rows (specification 6).
 
         Where the plan shows a sum of floats that may be stated, a statement of our own then asks
         for its bound. It has the same time limit once more; one that ends without an answer leaves
@@ -175,7 +175,7 @@ class Recorder:
         return observation
 
     def read(self, statement: str) -> EngineReading:
-        """Give the engine reading of a statement; nothing is executed (contract 3).
+        """Give the engine reading of a statement; nothing is executed (specification 3).
 
         Args:
             statement: SQL text, at most 16 KiB of UTF-8.

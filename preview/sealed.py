@@ -1,4 +1,4 @@
-"""One locked, read-only connection on a snapshot's database file (contract 5).
+"""One locked, read-only connection on a snapshot's database file (specification 5).
 
 Invariants
   L1  Every setting that decides what a statement can reach, what it can use, or what its result
@@ -79,7 +79,7 @@ _SET_AFTERWARDS: dict[str, str] = {
 def open_sealed(
     database: Path, *, memory_bytes: int, threads: int = THREADS
 ) -> tuple[duckdb.DuckDBPyConnection, tuple[tuple[str, str], ...]]:
-    """Open a database file so that a statement can read it and do nothing else (contract 5).
+    """Open a database file so that a statement can read it and do nothing else (specification 5).
 
     Args:
         database: the snapshot's database file.

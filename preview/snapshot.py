@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names enter SQL quoted, and in no other way
-"""Open a snapshot: a folder with one DuckDB database file and its manifest (contract 4).
+"""Open a snapshot: a folder with one DuckDB database file and its manifest (specification 4).
 
 Invariants
   P1  Opening verifies the manifest's form, the id, the file's size and SHA-256, and that the
@@ -104,7 +104,7 @@ def open_snapshot(
     *,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Snapshot:
-    """Open a snapshot, and verify all of it (contract 4, P1).
+    """Open a snapshot, and verify all of it (specification 4, P1).
 
     Args:
         path: its folder.

@@ -1,7 +1,7 @@
-"""What the contract allows is released: grids of allowed statements, none of them refused.
+"""What the specification allows is released: grids of allowed statements, none of them refused.
 
 The counterpart of the soundness campaign. Every statement here is put together from parts that
-section 2 of the contract lists, read by both readings over a real engine, and has to be eligible in
+section 2 of the specification lists, read by both readings over a real engine, and has to be eligible in
 every output.
 """
 
@@ -16,7 +16,7 @@ from tests.engine import Engine
 _WHOLE = ("0", "1", "-1", "100", "'1'", "'-1'", "1.0", "'1.0'")
 _DAY = ("'2020-01-01'", "DATE '2020-01-01'", "CAST('2020-01-01' AS DATE)", "'2020-01-01'::DATE")
 _SECOND = ("'2020-01-01 10:00:00'", "TIMESTAMP '2020-01-01 10:00:00'", "DATE '2020-01-01'")
-# Exact literals for each type, by contract 2.
+# Exact literals for each type, by specification 2.
 LITERALS: dict[str, tuple[str, ...]] = {
     "TINYINT": (*_WHOLE, "127", "-128"),
     "SMALLINT": (*_WHOLE, "32767"),

@@ -1073,9 +1073,9 @@ def test_help_loads_no_engine(verb):
     assert shown.startswith("Usage: eligibility")
 
 
-def test_the_verbs_are_those_of_the_contract():
-    contract = ["pin", "check", "run", "capture", "release", "tables", "reasons"]
-    assert pages.verbs()[: len(contract)] == contract
+def test_the_verbs_are_those_of_the_specification():
+    specified = ["pin", "check", "run", "capture", "release", "tables", "reasons"]
+    assert pages.verbs()[: len(specified)] == specified
 
 
 def test_defaults_are_those_of_the_recorder():

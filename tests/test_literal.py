@@ -1,4 +1,4 @@
-"""Which literals denote exactly one value of a column's type (contract 2, the table under WHERE)."""
+"""Which literals denote exactly one value of a column's type (specification 2, the table under WHERE)."""
 
 from decimal import Decimal
 
@@ -199,7 +199,7 @@ TYPES = [
 def test_total_and_a_canonical_text_is_its_own(kind, form, text):
     found = exact(column(kind), form, text)
     if found is not None:
-        # L2: what is printed in a line is exact again, and stands for itself.
+        # What is printed in a line is exact again, and stands for itself (literal L2).
         again = "boolean" if kind == "BOOLEAN" else "number" if kind in FLOAT_DIGITS else "text"
         if kind not in FLOAT_DIGITS or len(found.strip("-0.")) <= 38:
             assert exact(column(kind), again, found) in (found, None)

@@ -1,4 +1,4 @@
-"""Observations made of what the child returned: their digest is that of every other way (B1, B2)."""
+"""Observations made of what the child returned: their digest is that of every other way (observing B1, B2)."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What is given to a release is read alike by the quick ways and in full (I1, I2)."""
+"""What is given to a release is read alike by the quick ways and in full (received I1, I2)."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is released from an observation, what is withheld, and what releases nothing (contract 7)."""
+"""What is released from an observation, what is withheld, and what releases nothing (specification 7)."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A fact's line: what it looks like, that it is clean, and that it reads back (contract 7)."""
+"""A fact's line: what it looks like, that it is clean, and that it reads back (specification 7)."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The one program: every verb of contract 9, for people and, with `--json`, for machines."""
+"""The one program: every verb of specification 9, for people and, with `--json`, for machines."""
 
 import sys
 from typing import NoReturn
@@ -9,7 +9,7 @@ def main() -> NoReturn:
 
     Raises:
         SystemExit: 0 where something is eligible, released or done; 1 where nothing is; 2 for
-            trouble (contract 9).
+            trouble (specification 9).
     """
     try:
         from evidence_adapters.cli.program import run

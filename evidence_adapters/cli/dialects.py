@@ -1,4 +1,4 @@
-"""How a source was read, in words for people (contract 4.1).
+"""How a source was read, in words for people (specification 4.1).
 
 Invariants
   L1  All that stands in a dialect is said: what was given as given, what was found as found.

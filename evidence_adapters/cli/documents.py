@@ -1,4 +1,4 @@
-"""How a JSON document is printed for machines (contract 9)."""
+"""How a JSON document is printed for machines (specification 9)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The recorded rows as a table, each cell that is released marked (contract 9).
+"""The recorded rows as a table, each cell that is released marked (specification 9).
 
 Columns stand side by side where they fit the width; else each column is a line, and the rows stand
 side by side.
@@ -33,7 +33,7 @@ class Grid:
         labels: for each column, whether it is eligible; empty where it is not known.
         mark: stands behind a released cell.
         cut: stands where a text is cut.
-        aside: keeps escaped text in its place (V2).
+        aside: keeps escaped text in its place (visible V2).
     """
 
     observation: Observation

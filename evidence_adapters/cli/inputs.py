@@ -1,4 +1,4 @@
-"""What the program is given: statements, files, schemas, sources, all within limits (contract 10).
+"""What the program is given: statements, files, schemas, sources, all within limits (specification 10).
 
 Invariants
   N1  Nothing is read without a limit, and a path that is no readable file is `Trouble`.
@@ -136,7 +136,7 @@ def _source(fd: int, name: str) -> Source:
 
 
 def schema(path: str) -> Schema:
-    """Read a schema file (contract 9): JSON of what `Schema.of` takes.
+    """Read a schema file (specification 9): JSON of what `Schema.of` takes.
 
     Args:
         path: of the file, or `-`. It holds an object of tables, or, for tables in several schemas,
@@ -283,7 +283,7 @@ _Kind = TypeVar("_Kind")
 
 
 def evidence(path: str, kind: type[_Kind] | TypeAdapter[_Kind], malformed: Reason) -> _Kind:
-    """Read a file of evidence (contract 10).
+    """Read a file of evidence (specification 10).
 
     Args:
         path: of the file, or `-`.

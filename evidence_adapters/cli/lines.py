@@ -1,4 +1,4 @@
-"""One line of a batch: a statement in, its verdicts out, and what is counted of many (contract 9).
+"""One line of a batch: a statement in, its verdicts out, and what is counted of many (specification 9).
 
 Invariants
   L1  Every line that is not blank gives exactly one line, in its place; none ends the batch.

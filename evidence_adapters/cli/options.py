@@ -1,4 +1,4 @@
-"""The options of `pin`, brought to the tables and columns they are for (contract 4.1, 9).
+"""The options of `pin`, brought to the tables and columns they are for (specification 4.1, 9).
 
 Invariants
   S1  An option that names a table names one that is pinned: what was given is used, or is an error.

@@ -1,4 +1,4 @@
-"""The verb `pin`: sources and options of contract 4.1 in, a snapshot out."""
+"""The verb `pin`: sources and options of specification 4.1 in, a snapshot out."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""Runs a verb, writes its answer, and turns trouble into one line and a status (contract 9).
+"""Runs a verb, writes its answer, and turns trouble into one line and a status (specification 9).
 
 A verb gives an `Answer` and writes nothing, or a `Stream`, which writes with what it is given: so a
 full disk or a closed pipe is met in one place.

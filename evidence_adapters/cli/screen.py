@@ -1,4 +1,4 @@
-"""What people see: verdicts, previews, facts and tables on a terminal (contract 9).
+"""What people see: verdicts, previews, facts and tables on a terminal (specification 9).
 
 Invariants
   Z1  Data is shown through `visible` and as `Text`: no markup, no escape sequence, no raw control
@@ -81,15 +81,15 @@ class Screen:
         self._console.print(Padding.indent(what, indent))
 
     def _aside(self, escaped: str) -> str:
-        """Keep escaped data in its place on a terminal (V2)."""
+        """Keep escaped data in its place on a terminal (visible V2)."""
         return isolated(escaped) if self._isolates else escaped
 
     def _shown(self, text: str, width: int = NAME_WIDTH_MAX) -> str:
-        """Escape data, cut what is too wide, and keep it in its place (V1, V2)."""
+        """Escape data, cut what is too wide, and keep it in its place (visible V1, V2)."""
         return self._aside(shortened(visible(text), width, self._cut))
 
     def _line(self, text: str) -> str:
-        """Escape a line that has data in quotes (V1, V2)."""
+        """Escape a line that has data in quotes (visible V1, V2)."""
         escaped = visible(text)
         return quotes_isolated(escaped) if self._isolates else escaped
 

@@ -1,8 +1,8 @@
-"""A statement on the screen, its marked parts underlined where they stand (contract 9).
+"""A statement on the screen, its marked parts underlined where they stand (specification 9).
 
 Invariants
   W1  Every line fits the width; a mark stands under what it marks, also in colour.
-  W2  Nothing of the statement is printed raw (V1), and nothing in it is read as markup.
+  W2  Nothing of the statement is printed raw (visible V1), and nothing in it is read as markup.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def statement_lines(
         statement: the text as it was written.
         marks: what to mark in it.
         width: of a line, in cells.
-        isolate: whether text that runs from right to left is kept in its place (V2).
+        isolate: whether text that runs from right to left is kept in its place (visible V2).
 
     Returns:
         The lines, a line of carets under each that has a mark.
@@ -124,7 +124,7 @@ def _glyphs(statement: str, isolates: dict[int, str]) -> Iterator[list[_Glyph]]:
 
 
 def _isolates(statement: str) -> dict[int, str]:
-    """Say where an isolate opens or closes: around tokens that run from right to left (V2)."""
+    """Say where an isolate opens or closes: around tokens that run from right to left (visible V2)."""
     found: dict[int, str] = {}
     for token in lay_out(statement).tokens:
         if runs_back(token.text):

@@ -1,4 +1,4 @@
-"""What went wrong, as a stable code and one line (contract 9, exit status 2).
+"""What went wrong, as a stable code and one line (specification 9, exit status 2).
 
 Invariants
   B1  A code is the reason's where a statement is refused or evidence is malformed, else one word

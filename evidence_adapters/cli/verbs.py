@@ -1,7 +1,7 @@
-"""The verbs of the program `eligibility` (contract 9).
+"""The verbs of the program `eligibility` (specification 9).
 
 Each reads what it is given, asks `eligibility` and `preview`, and gives an `Answer`; it decides
-nothing itself. What a verb needs is imported in it, so that help loads no database (G3).
+nothing itself. What a verb needs is imported in it, so that help loads no database (program G3).
 """
 
 from contextlib import AbstractContextManager, nullcontext

@@ -2,7 +2,7 @@ r"""What a terminal is given: text with nothing invisible in it, and nothing tha
 
 Invariants
   V1  A control, format, private, unassigned or surrogate character, and a space other than the
-      plain one, is written `\u{HEX}` (contract 7, `text`).
+      plain one, is written `\u{HEX}` (specification 7, `text`).
   V2  Text that is written from right to left stands between isolates of our own, so that it never
       changes places with what stands beside it; the data's own were escaped by V1.
 """
@@ -39,7 +39,7 @@ def glyph(character: str) -> str:
 
 
 def cell(text: str) -> str:
-    r"""Escape a cell as a fact's line does: backslashes doubled, no space unseen (contract 7).
+    r"""Escape a cell as a fact's line does: backslashes doubled, no space unseen (specification 7).
 
     Args:
         text: the engine's rendering.

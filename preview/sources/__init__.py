@@ -1,1 +1,1 @@
-"""Where rows come from: one file a kind of source (contract 4.1)."""
+"""Where rows come from: one file a kind of source (specification 4.1)."""

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""Arrow files and tables in memory (contract 4.1).
+"""Arrow files and tables in memory (specification 4.1).
 
 Invariants
   B1  Each batch is looked at before the engine gets it: what the engine would make less of is an
@@ -145,7 +145,7 @@ _LISTS = (
 
 
 def _lost(array: pa.Array) -> str | None:
-    """Say what the engine would lose of an array, or of one inside it; None for nothing (R2)."""
+    """Say what the engine would lose of an array, or of one inside it; None for nothing (readable R2)."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _lost(array.storage)

@@ -1,4 +1,4 @@
-"""The structure of many records at once, seen as arrays (contract 4.1).
+"""The structure of many records at once, seen as arrays (specification 4.1).
 
 Invariant
   B1  Counting quotes is exact as long as every quote opens or closes a field. Where one does not,

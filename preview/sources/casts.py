@@ -1,4 +1,4 @@
-"""How a text becomes a value of a type, exactly or not at all (contract 4.1).
+"""How a text becomes a value of a type, exactly or not at all (specification 4.1).
 
 DuckDB's casts take more than they say: 1.5 becomes the INTEGER 2, `2020-01-02 junk` a DATE, and a
 TIMESTAMP drops the offset or the PM of its text. What a source says must not change on the way.

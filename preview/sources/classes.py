@@ -1,4 +1,4 @@
-"""The classes of texts that are more than text: which pattern each has (contract 4.1).
+"""The classes of texts that are more than text: which pattern each has (specification 4.1).
 
 Invariant
   C1  A text is of one class at most; a number is of the first class that takes it.

@@ -1,4 +1,4 @@
-"""What a file really is, told by its first bytes, where its name says something else (contract 4)."""
+"""What a file really is, told by its first bytes, where its name says something else (specification 4)."""
 
 from pathlib import Path
 

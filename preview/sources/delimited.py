@@ -1,4 +1,4 @@
-"""Delimited text: every line read, every decision given or found, and told (contract 4.1).
+"""Delimited text: every line read, every decision given or found, and told (specification 4.1).
 
 Invariants
   D1  The whole file is scanned before a row is read; each chunk is then read as one block, which

@@ -1,4 +1,4 @@
-"""One version of a Delta Lake table (contract 9, 15.4).
+"""One version of a Delta Lake table (specification 9, 15.4).
 
 Invariants
   D1  The version is the one that was asked for, or the last; its log entry is held and hashed.

@@ -1,4 +1,4 @@
-"""Which numerals a float is only the nearest value of (contract 4.1)."""
+"""Which numerals a float is only the nearest value of (specification 4.1)."""
 
 from decimal import Decimal
 

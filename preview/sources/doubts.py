@@ -1,4 +1,4 @@
-"""What a doubt says to a person: counts, lines and an option, never a cell (contract 4.1)."""
+"""What a doubt says to a person: counts, lines and an option, never a cell (specification 4.1)."""
 
 from typing import assert_never
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""A table of a DuckDB database file (contract 4)."""
+"""A table of a DuckDB database file (specification 4)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

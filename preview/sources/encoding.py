@@ -1,4 +1,4 @@
-"""Bytes as text: decoded strictly, and put aside as UTF-8 where they are not (contract 4.1).
+"""Bytes as text: decoded strictly, and put aside as UTF-8 where they are not (specification 4.1).
 
 Invariants
   E1  A byte that is not of the encoding is an error with its offset; nothing is replaced.

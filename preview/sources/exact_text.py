@@ -1,4 +1,4 @@
-"""Which texts are exactly values of a type that was asked for (contract 4.1).
+"""Which texts are exactly values of a type that was asked for (specification 4.1).
 
 Invariants
   A1  A text is exactly of a type where it has one of the listed forms; all else is not.

@@ -1,4 +1,4 @@
-"""The bytes of a source's files: held open, hashed, unpacked (contract 4, 4.1).
+"""The bytes of a source's files: held open, hashed, unpacked (specification 4, 4.1).
 
 Invariants
   O1  A file is opened once. What is hashed and what is read is that open file, not its name.

@@ -1,4 +1,4 @@
-"""One snapshot of an Iceberg table, from one of its metadata files (contract 9, 15.4).
+"""One snapshot of an Iceberg table, from one of its metadata files (specification 9, 15.4).
 
 Invariants
   B1  Metadata, manifest list and manifests are held, hashed, and read as held.

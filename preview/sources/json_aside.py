@@ -1,4 +1,4 @@
-"""Records put aside as columns of texts (contract 4.1).
+"""Records put aside as columns of texts (specification 4.1).
 
 Invariants
   S1  The columns are the union of the keys, in the order in which they first occur.
@@ -46,7 +46,7 @@ class _Batch:
 
 
 class Aside:
-    """The records as columns of texts, in files (N1).
+    """The records as columns of texts, in files (json_text N1).
 
     A file holds the columns that were known when it was begun; what came later is NULL in it.
     """

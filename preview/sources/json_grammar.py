@@ -1,4 +1,4 @@
-"""The grammar of JSON as patterns, and what its texts and values say (contract 4.1).
+"""The grammar of JSON as patterns, and what its texts and values say (specification 4.1).
 
 Invariants
   G1  RFC 8259 to the letter: no comment, no comma before a bracket, no NaN.

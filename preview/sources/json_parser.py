@@ -1,4 +1,4 @@
-"""The records of a JSON text (contract 4.1).
+"""The records of a JSON text (specification 4.1).
 
 Invariants
   P1  A record is an object, with its keys in its own order, and no key stands twice in it, not even

@@ -1,4 +1,4 @@
-"""JSON: an array of objects, or objects one after the other (contract 4.1).
+"""JSON: an array of objects, or objects one after the other (specification 4.1).
 
 Invariants
   N1  A file is parsed once, by a parser that keeps numbers as they are written, and its values are

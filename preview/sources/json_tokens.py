@@ -1,4 +1,4 @@
-"""A JSON text, token by token, with little of it held at once (contract 4.1).
+"""A JSON text, token by token, with little of it held at once (specification 4.1).
 
 Invariants
   J1  Every token of the text is looked at, also of what is left out; nothing follows the end.

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""The files of one version of a lake's table, read as its schema says (contract 9, 15.4).
+"""The files of one version of a lake's table, read as its schema says (specification 9, 15.4).
 
 Invariants
   T1  Files are taken in order of path, whatever order the lake lists them in.

@@ -1,4 +1,4 @@
-"""The names of columns of texts: as they are found, or as they are given (contract 4.1)."""
+"""The names of columns of texts: as they are found, or as they are given (specification 4.1)."""
 
 import shlex
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How one table's source is read, where that is asked for and not found (contract 4.1)."""
+"""How one table's source is read, where that is asked for and not found (specification 4.1)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal

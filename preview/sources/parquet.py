@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""Parquet files: one, or several as one table (contract 4.1).
+"""Parquet files: one, or several as one table (specification 4.1).
 
 Invariants
   G1  Every value is kept: what the engine would make less of is an error that names its column.

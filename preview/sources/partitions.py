@@ -1,4 +1,4 @@
-"""Folder names of the form `key=value`: columns where that is asked for, else a doubt (contract 4.1).
+"""Folder names of the form `key=value`: columns where that is asked for, else a doubt (specification 4.1).
 
 Invariants
   F1  They are the names of the folders right above a file, outermost first, as Hive writes them:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""A table of a PostgreSQL server (contract 9).
+"""A table of a PostgreSQL server (specification 9).
 
 Invariants
   G1  A value is taken as the binary form that Arrow has for it, or as the server's own text; the

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""One transaction on a PostgreSQL server, which all tables of a call are read in (contract 9).
+"""One transaction on a PostgreSQL server, which all tables of a call are read in (specification 9).
 
 Invariants
   V1  It sees one snapshot. It was begun once all its tables were locked, so that none is truncated

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - the query was read by the engine as one SELECT, and runs sealed
-"""A query of the host over tables pinned in the same call (contract 9).
+"""A query of the host over tables pinned in the same call (specification 9).
 
 Invariants
   Q1  It reads tables that were pinned and hashed in this call, and nothing else: the engine's plan

@@ -130,7 +130,7 @@ def literal(text: str) -> str:
 
 
 def name_fault(names: Iterable[str]) -> tuple[int, int | None] | None:
-    """Find the first column whose name cannot be kept (contract 4.1).
+    """Find the first column whose name cannot be kept (specification 4.1).
 
     Args:
         names: by position.

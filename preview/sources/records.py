@@ -72,7 +72,7 @@ def lines_in(data: bytes) -> int:
 
 
 def field_pattern(mark: str | None, *, strict: bool = False) -> bytes:
-    """Give the pattern of one field: in quotes, or without (T2)."""
+    """Give the pattern of one field: in quotes, or without (Q2)."""
     ends = re.escape(mark.encode()) if mark is not None else b""
     quote = b'"' if strict else b""
     return rb'(?:"[^"]*+(?:""[^"]*+)*+"|(?!")[^' + ends + quote + rb"\r\n]*+)"

@@ -1,4 +1,4 @@
-"""Which type a column of texts has, where every one of them says so (contract 4.1).
+"""Which type a column of texts has, where every one of them says so (specification 4.1).
 
 Invariants
   F1  A type is found only where every text of the whole column has its shape and converts to a

@@ -1,4 +1,4 @@
-"""What can be pinned: the kind of a source, and that it is there (contract 4, 9).
+"""What can be pinned: the kind of a source, and that it is there (specification 4, 9).
 
 Invariants
   K1  A source is local: a regular file, a table of a database file or of a lake in a folder, or a
@@ -121,7 +121,7 @@ def _resolve_path(text: str | bytes, options: ReadOptions) -> Source:
         raise SourceError(
             f"{address[1]}:// is not read, only local files; download the file, and name it"
         )
-    # An absolute path has no scheme that would make DuckDB look elsewhere (O1).
+    # An absolute path has no scheme that would make DuckDB look elsewhere (K1).
     path = Path(text).absolute()
     if not path.exists():
         for mark in re.finditer("::", text):

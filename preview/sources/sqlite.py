@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names enter SQL quoted, and in no other way
-"""A table of an SQLite database (contract 9).
+"""A table of an SQLite database (specification 9).
 
 Its columns have no types: what is declared binds no value, and is not looked at.
 

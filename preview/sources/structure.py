@@ -1,4 +1,4 @@
-"""Where the records of a delimited text begin and end, over the whole file (contract 4.1).
+"""Where the records of a delimited text begin and end, over the whole file (specification 4.1).
 
 Invariants
   T1  Every byte is looked at, and is UTF-8.
@@ -119,7 +119,7 @@ def scan(what: Scan, delimiter: str | None) -> Structure:
 
 
 def detect(what: Scan) -> Structure:
-    """Find the delimiter of a text (T4), and scan it.
+    """Find the delimiter of a text (T3), and scan it.
 
     Args:
         what: the text.
@@ -167,7 +167,7 @@ class _Scanner:
     Attributes:
         what: the text.
         marks: the candidates still to be looked at.
-        strict: whether a quote that is text is a fault (T4).
+        strict: whether a quote that is text is a fault (T3).
         sought: characters that must not occur outside quotes.
         widths: fields of a record, by candidate.
         faults: why a candidate does not fit.

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - names and texts enter SQL quoted, and in no other way
-"""A table of texts as a query of values: delimited text and JSON alike (contract 4.1).
+"""A table of texts as a query of values: delimited text and JSON alike (specification 4.1).
 
 Invariants
   X1  Every text is looked at before a type is found, and again by its cast.
@@ -218,7 +218,7 @@ class Texts:
         return Column(found_cast(found.type, asked.marks), found.doubt, finder.seen, finder)
 
     def _is_inexact(self, place: int, marks: NumberMarks) -> bool:
-        """Say whether some numeral of a column is not exactly a double (contract 4.1)."""
+        """Say whether some numeral of a column is not exactly a double (specification 4.1)."""
         printed = False
         for batch in self._ahead([place]):
             for text in rounded_doubles(marks.normal(batch.column(0).drop_null())).to_pylist():

@@ -1,7 +1,7 @@
-"""What the rules of contract 4.1 say of a delimited text before it is pinned.
+"""What the rules of specification 4.1 say of a delimited text before it is pinned.
 
 Invariants
-  F1  What must be pinned, and what must be an error, follows from the words of the contract alone.
+  F1  What must be pinned, and what must be an error, follows from the words of the specification alone.
       Where these leave room, both are right: `either`, with the reason.
   F2  Every decision that is found is one of those that are allowed here.
 """
@@ -257,7 +257,7 @@ def canonical(kind: str) -> str:
 
 
 def is_odd(asked: Asked) -> bool:
-    """Say whether marks are such that the contract does not speak of them."""
+    """Say whether marks are such that the specification does not speak of them."""
     marks = asked.marks
     one = (marks.decimal, marks.thousands or " ")
     return marks.decimal == marks.thousands or marks.decimal not in ",." or one[1] not in ",. '_"

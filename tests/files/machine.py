@@ -1,4 +1,4 @@
-"""A second reading of delimited text: bytes to characters, characters to records (contract 4.1).
+"""A second reading of delimited text: bytes to characters, characters to records (specification 4.1).
 
 Invariants
   D1  Nothing here is shared with what it judges: a character after the other, and no library.

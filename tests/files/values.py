@@ -3,7 +3,7 @@
 Invariants
   V1  No value passes through the engine: numbers are `Decimal`, `int` or `float` of the text, days
       are counted, and fractions of seconds stay digits.
-  V2  Where the contract leaves room, every type that it allows is given.
+  V2  Where the specification leaves room, every type that it allows is given.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Is a released fact true? Judged from the published JSON and from the line, over the stored cells.
 
-Written from the published contract and the published grammar of a line alone; no reading, rule,
+Written from the specification and the published grammar of a line alone; no reading, rule,
 predicate or parser of the engine is used.
 
 Invariants

@@ -81,7 +81,7 @@ def test_a_doubt_is_an_error_where_that_is_asked_for(tmp_path, made):
 
 
 def test_the_recorded_dialect_gives_the_same_tables(folder, made):
-    """What was found is asked for: the same rows, and nothing left to find (M2)."""
+    """What was found is asked for: the same rows, and nothing left to find (manifest M2)."""
     snapshot, sources = made
     again, _ = pinned(folder, {name: _asked_for(source) for name, source in sources.items()})
     assert again.id == snapshot.id

@@ -63,7 +63,7 @@ def is_shown(category: str, code: int) -> bool:
 
 
 def is_word(category: str) -> bool:
-    """Say whether a character may stand in a name without quotes (contract 3)."""
+    """Say whether a character may stand in a name without quotes (specification 3)."""
     return category[0] in "LM" or category == "Nd"
 
 
