@@ -8,6 +8,7 @@ Invariants
   W2  Whatever is `close_before_forks` is closed before every fork.
   W3  No wait goes in a circle: what is done between `no_fork` calls nobody's code and ends, a
       thread never waits for itself, and who waits for a fork gives up in the end.
+  W4  What a library makes at first use was used before the first fork (`preview.settled`).
 """
 
 import os
@@ -15,6 +16,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+from preview.settled import settle
 
 # A fork is over in milliseconds. One that takes this long waits for the thread that waits for it.
 FORK_S_MAX = 10.0
@@ -79,6 +82,7 @@ def is_closed(held: Held) -> None:
 
 
 def _before() -> None:
+    settle()
     me = threading.get_ident()
     with _changed:
         _forking[me] = _inside.pop(me, 0)

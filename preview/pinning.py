@@ -50,7 +50,7 @@ from preview.snapshot import (
 from preview.sources.doubts import in_words
 from preview.sources.files import Held, fingerprint
 from preview.sources.kinds import readable
-from preview.sources.options import ReadOptions
+from preview.sources.options import ReadOptions, of_no_use
 from preview.sources.readable import (
     Lasting,
     Reading,
@@ -140,7 +140,12 @@ def _resolved(
     if not paths:
         raise SourceError("there is no table to pin")
     given = dict(zip(paths, sources.values(), strict=True))
-    return {path: resolve(given[path], by_table.get(path, for_all)) for path in sorted(paths)}
+    found = {path: resolve(given[path], by_table.get(path, for_all)) for path in sorted(paths)}
+    useless = of_no_use((source.format, source.options) for source in found.values())
+    if useless is not None:
+        source = list(found.values())[useless[0]]
+        raise SourceError(f"{source.shown}: {useless[1]} means nothing there; leave it out")
+    return found
 
 
 def _table_path(key: Any) -> TablePath:

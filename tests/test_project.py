@@ -80,6 +80,7 @@ HOSTS = [".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"),
 FORBIDDEN = {
     "a package host": "|".join(map(re.escape, HOSTS)),
     "an option that names a host": "(?:index|find)-(?:url|links)",
+    "what a merge left": r"^(?:<{7} |>{7} )",
     "a path of one machine": r"(?:^|[^a-z.])/(?:work|farm|root|Users|tmp/w|home/[a-z]+)/",
 }
 

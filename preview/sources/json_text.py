@@ -211,7 +211,7 @@ def _check_several(source: Source, text: Decoded, reading: Reading) -> None:
 
 
 def _options(lists: Sequence[str], others: int) -> str:
-    more = f", or one of {others:,} more" if others else ""
+    more = f" (there are {others:,} more)" if others else ""
     return " or ".join(f"--records {pointer}" for pointer in lists) + more
 
 

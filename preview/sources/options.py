@@ -13,6 +13,22 @@ NO_DELIMITER = "none"
 Pairs = tuple[tuple[str, str], ...]
 Marks = tuple[tuple[str | None, str], ...]
 
+_OF_FILES = frozenset({"format", "partitions"})
+_BY_COLUMN = frozenset({"decimal", "thousands", "trim", "date_format", "types"})
+_OF_NAMES = frozenset({"name", "names"})
+# What has no entry takes none.
+_USED: dict[str, frozenset[str]] = {
+    "csv": _OF_FILES
+    | _BY_COLUMN
+    | _OF_NAMES
+    | {"encoding", "skip", "comment", "delimiter", "header", "null"},
+    "json": _OF_FILES | _BY_COLUMN | _OF_NAMES | {"encoding", "records"},
+    "parquet": _OF_FILES,
+    "arrow": _OF_FILES,
+    "sqlite": _BY_COLUMN,
+    "postgresql": frozenset({"types"}),
+}
+
 
 class ReadOptions(Model):
     """What is asked for of one table's source; what is not is found, told and recorded.
@@ -52,6 +68,16 @@ class ReadOptions(Model):
     types: Pairs = ()
     records: str | None = None
     partitions: bool = False
+
+    def given(self) -> dict[str, str]:
+        """Give what is asked for: the names of attributes, and of the options of the program."""
+        asked = {
+            name: f"--{name.replace('_', '-')}"
+            for name, field in type(self).model_fields.items()
+            if getattr(self, name) != field.default
+        }
+        special = {"types": "--type", "header": "--header" if self.header else "--no-header"}
+        return {name: special.get(name, flag) for name, flag in asked.items()}
 
     @classmethod
     def of(
@@ -119,3 +145,25 @@ class ReadOptions(Model):
 
 def _marks(given: str | Mapping[str, str] | None) -> Marks:
     return ((None, given),) if isinstance(given, str) else tuple((given or {}).items())
+
+
+def of_no_use(tables: Iterable[tuple[str, ReadOptions]]) -> tuple[int, str] | None:
+    """Find an option that no table for which it is given has a use for.
+
+    Args:
+        tables: format of the source, and the options for it.
+
+    Returns:
+        The position of the first such table, and the option; None where there is none.
+    """
+    listed = list(tables)
+    used = {name for kind, options in listed for name in options.given() if _uses(kind, name)}
+    for place, (_, options) in enumerate(listed):
+        for name, flag in options.given().items():
+            if name not in used:
+                return place, flag
+    return None
+
+
+def _uses(kind: str, option: str) -> bool:
+    return option in _USED.get(kind, ())

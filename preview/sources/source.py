@@ -101,7 +101,7 @@ def resolve(given: Any, options: ReadOptions) -> Source:
             its own and `options` gives some.
     """
     if isinstance(given, pa.Table):
-        source = Source("arrow-table", None, data=given)
+        source = Source("arrow-table", None, options=options, data=given)
     elif isinstance(given, str | os.PathLike):
         source = _resolve_path(os.fspath(given), options)
     else:

@@ -342,7 +342,9 @@ def could_be_data(file: File, made: Sequence[Record]) -> bool | None:
         elif not name:
             answers.append((None, True))
         elif plain:
-            answers.append((False, True))
+            # A time that no type holds has its shape still, and blanks may be trimmed.
+            room = values.moment(name) is not None or not name.strip(" \t")
+            answers.append((None if room else False, True))
         elif values.found([name, *texts]) <= kinds | {"HUGEINT"}:
             answers.append((True, True))
         else:
@@ -383,14 +385,32 @@ def doubts(texts: Sequence[str], marks: Marks = values.PLAIN) -> Doubts:
         {values.TIMESTAMPTZ},
         {values.TIMETZ},
     )
+    certain = [
+        kinds for text, kinds in zip(texts, singles, strict=True) if _is_certain(text, marks)
+    ]
     counts = [
-        sum(any(kind.split("(")[0] in group for kind in kinds) for kinds in singles)
+        sum(any(kind.split("(")[0] in group for kind in kinds) for kinds in certain)
         for group in groups
     ]
     most, all_typed = max(counts, default=0), sum(map(bool, singles))
     slashed = bool(texts) and all(map(_is_slashed, texts))
     must = bool(texts) and most < len(texts) and most * 2 >= len(texts)
-    return Doubts(must or slashed, all_typed > 0 or _maybe_other(texts), most, len(texts))
+    may = all_typed > 0 or _maybe_other(texts) or any(_is_rounded(one, marks) for one in texts)
+    return Doubts(must or slashed, may, most, len(texts))
+
+
+def _is_rounded(text: str, marks: Marks) -> bool:
+    """Say whether a text is a numeral that only a given type makes a number of."""
+    written = values.plain(text, marks)
+    if written is None or values.numbers([written]) != {"VARCHAR"}:
+        return False
+    return 0 < abs(float(written)) < float("inf")
+
+
+def _is_certain(text: str, marks: Marks) -> bool:
+    """Say whether the rules leave no room for what a text looks like: some offsets do."""
+    found = values.found([text], marks)
+    return "VARCHAR" not in found or len(found) == 1
 
 
 def _is_slashed(text: str) -> bool:

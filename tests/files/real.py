@@ -93,7 +93,8 @@ def tried(path: Path, folder: Path) -> tuple[list[str], preview.Snapshot | str]:
             # With a first record that may be data, both readings are good; data is the safer one.
             found = _OPTION.findall(str(error).partition(": ")[2])
             pasted = shlex.split(found[-1]) if found else []
-            if not pasted or pasted == options[-len(pasted) :] or pasted[0] in options[:1]:
+            known = {tuple(options[at : at + len(pasted)]) for at in range(len(options))}
+            if not pasted or tuple(pasted) in known or "--records" in (*options, "")[:1]:
                 return options, str(error)
             options += pasted
     return options, "too many options"

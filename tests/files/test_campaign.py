@@ -1,8 +1,10 @@
-"""A share of the campaign over hostile files, and faults that are seeded."""
+"""A share of the campaign over hostile files, faults that are seeded, and the page of real files."""
+
+import json
 
 import pytest
 
-from tests.files import campaign
+from tests.files import campaign, real
 from tests.files.door import Door
 from tests.files.seeded import SEEDED, found_after, search
 
@@ -29,3 +31,14 @@ def test_no_file_is_read_as_something_else(door):
 def test_a_seeded_fault_is_found(what, door):
     """The others take longer: `python -m tests.files.seeded` finds all of them."""
     assert found_after(what, door) is not None
+
+
+# --- real files -----------------------------------------------------------------------------------
+
+
+def test_the_page_of_real_files_is_what_was_measured():
+    found = json.loads(real.KEPT.read_text())
+    assert real.PAGE.read_text() == real.page(found)
+    assert found["different"] == []
+    assert found["counts"]["text"]["files"] >= 200
+    assert found["counts"]["json"]["files"] >= 20

@@ -625,9 +625,9 @@ def test_the_lists_that_are_named_are_few(tmp_path):
     many = {f"k{n}": [{"a": 1}] for n in range(30)} | {"x\n": [{"a": 1}]}
     message = refused(put(tmp_path, json.dumps(many)), tmp_path)
     assert message.count("--records") == json_tokens.LISTS_SHOWN
-    assert message.endswith("--records /k9, or one of 21 more")
+    assert message.endswith("--records /k9 (there are 21 more)")
     message = refused(put(tmp_path, '{"x\\n":[{"a":1}],"b":[{"a":1}]}'), tmp_path)
-    assert message.endswith("--records /b, or one of 1 more")
+    assert message.endswith("--records /b (there are 1 more)")
 
 
 def test_limits_are_errors(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 import preview
 from preview.sources import files
-from tests.pinned import csv, database, refused
+from tests.pinned import csv, database, refused, rows_of
 
 BAD = {
     "absent.csv": (None, "no such file"),
@@ -54,6 +54,28 @@ def test_options_of_a_source_that_has_no_use_for_them_are_refused(tmp_path):
     assert "types of its own" in refused(table, tmp_path, options=options(types={"a": "INTEGER"}))
     path = csv(tmp_path / "o.csv", "a,b\n1,2\n")
     assert "not pinned" in refused(path, tmp_path, options={"u": options()})
+    useless = "o.csv: --records means nothing there; leave it out"
+    assert refused(path, tmp_path, options=options(records="/a")) == useless
+    objects = tmp_path / "o.json"
+    objects.write_text('[{"a": 1}]')
+    for given, flag in (
+        (options(skip=1), "--skip"),
+        (options(header=False), "--no-header"),
+        (options(header=True), "--header"),
+        (options(null="NA"), "--null"),
+    ):
+        assert f"{flag} means nothing there" in refused(objects, tmp_path, options=given)
+    assert "--null means nothing" in refused(table, tmp_path, options=options(null="NA"))
+
+
+def test_an_option_for_all_tables_needs_one_that_has_a_use_for_it(tmp_path):
+    sources = {"t": csv(tmp_path / "o.csv", "a\nNA\n"), "u": pa.table({"a": [1]})}
+    given = preview.ReadOptions.of(null="NA")
+    made = preview.pin(sources, into=tmp_path / "s", options=given)
+    assert rows_of(made, "SELECT a FROM t") == [(None,)]
+    by_table = {"t": given, "u": preview.ReadOptions.of(skip=1)}
+    with pytest.raises(preview.SourceError, match="--skip means nothing there"):
+        preview.pin(sources, into=tmp_path / "s2", options=by_table)
 
 
 def test_only_stored_tables_of_a_database_are_pinned(tmp_path):
