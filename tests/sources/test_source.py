@@ -3,6 +3,7 @@
 import gzip
 import os
 import zipfile
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -69,11 +70,17 @@ def test_options_of_a_source_that_has_no_use_for_them_are_refused(tmp_path):
 
 
 def test_an_option_for_all_tables_needs_one_that_has_a_use_for_it(tmp_path):
-    sources = {"t": csv(tmp_path / "o.csv", "a\nNA\n"), "u": pa.table({"a": [1]})}
+    sources: dict[str | tuple[str, ...], Any] = {
+        "t": csv(tmp_path / "o.csv", "a\nNA\n"),
+        "u": pa.table({"a": [1]}),
+    }
     given = preview.ReadOptions.of(null="NA")
     made = preview.pin(sources, into=tmp_path / "s", options=given)
     assert rows_of(made, "SELECT a FROM t") == [(None,)]
-    by_table = {"t": given, "u": preview.ReadOptions.of(skip=1)}
+    by_table: dict[str | tuple[str, ...], preview.ReadOptions] = {
+        "t": given,
+        "u": preview.ReadOptions.of(skip=1),
+    }
     with pytest.raises(preview.SourceError, match="--skip means nothing there"):
         preview.pin(sources, into=tmp_path / "s2", options=by_table)
 
