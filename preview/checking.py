@@ -54,7 +54,7 @@ class Checked(Verdicts):
 
 
 def check(statement: str, over: "Snapshot | Recorder") -> Checked:
-    """Say which outputs of a statement could be stated, by both readings; run nothing (contract 9).
+    """Say which outputs of a statement could be stated, by both readings; run nothing (specification 9).
 
     Args:
         statement: SQL text, at most 16 KiB of UTF-8.

@@ -45,7 +45,7 @@ def reexecute(
     timeout_s: float = TIMEOUT_S,
     memory_bytes: int = MEMORY_BYTES,
 ) -> "Verification":
-    """Execute what was recorded again, and say what that shows (contract 11).
+    """Execute what was recorded again, and say what that shows (specification 11).
 
     Args:
         recorded: an observation; or the bytes of a bundle of evidence, at most 16 MiB, of which all

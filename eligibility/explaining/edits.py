@@ -33,7 +33,7 @@ class Enough(Exception):
 def edits(
     statement: str, verdicts: Verdicts, schema: Schema, judge: Probe | None = None
 ) -> tuple[Edit, ...]:
-    """Find, for each withheld output, one edit that would make it eligible (contract 8).
+    """Find, for each withheld output, one edit that would make it eligible (specification 8).
 
     Args:
         statement: the text as it was written. One that is over the limit of a statement, 16 KiB of

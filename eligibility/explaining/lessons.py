@@ -62,7 +62,7 @@ class Explanation(Model):
 
 
 def explain(reason: Reason) -> Explanation:
-    """Explain why a value may not be stated (contract 8).
+    """Explain why a value may not be stated (specification 8).
 
     Args:
         reason: which; its code will do.

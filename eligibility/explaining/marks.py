@@ -33,7 +33,7 @@ Probe = Callable[[str], Verdicts]
 
 
 def marks(statement: str, verdicts: Verdicts, schema: Schema) -> tuple[Mark, ...]:
-    """Find the parts of a statement that are at fault (contract 8).
+    """Find the parts of a statement that are at fault (specification 8).
 
     Args:
         statement: the text as it was written. One that is over the limit of a statement, 16 KiB of

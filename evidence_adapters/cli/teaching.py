@@ -1,4 +1,4 @@
-"""The verb `reasons`: what a code means, or the codes that are near (contract 8)."""
+"""The verb `reasons`: what a code means, or the codes that are near (specification 8)."""
 
 from difflib import get_close_matches
 from typing import Any
