@@ -60,7 +60,7 @@ def _is_shortest(text: str, single: bool) -> bool:
 
 def printed_as(text: str) -> bool:
     """Say whether a double printed with as many decimals as the text has is the text."""
-    if "e" in text or "E" in text or "." not in text:
+    if "e" in text or "E" in text:
         return False
-    decimals = len(text) - text.index(".") - 1
+    decimals = len(text.partition(".")[2])
     return f"{float(text):.{decimals}f}" == text
