@@ -10,6 +10,7 @@ Invariants
 """
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from eligibility.evidence import Cell, Column, GroupCell, Table
 from eligibility.shape import Calculation, Predicate
@@ -197,8 +198,10 @@ class _Scope:
             case "like":
                 word = "ILIKE" if predicate.fold else "LIKE"
                 return f"{written} {word} {_text(predicate.pattern)}"
-            case _:  # a column that is itself a truth value
+            case "truth":
                 return written
+            case _:
+                assert_never(predicate)
 
 
 def _value(column: Column, text: str | None) -> str:

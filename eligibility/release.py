@@ -54,7 +54,7 @@ from eligibility.received import (
     read_preview,
     sound_claims,
 )
-from eligibility.shape import COUNT_MAX
+from eligibility.shape import COUNT_MAX, nature
 from eligibility.types import type_class
 from eligibility.unicode import CHARACTERS_VERSION
 from eligibility.wording import compose, group_text, is_bare, subject_text
@@ -300,7 +300,8 @@ def _misfit(observation: Observation, outputs: tuple[_Output, ...]) -> str | Non
         if output.label is None:
             continue
         kind = type_class(column.type)
-        if output.label.calculation in ("SUM", "AVG", "COUNT"):
+        calculation = output.label.calculation
+        if calculation is not None and nature(calculation) != "picked":
             fits = kind in _NUMBERS
         else:
             fits = output.native is not None and output.native.type == column.type
@@ -429,7 +430,8 @@ class _Releasing:
 
     def _shared(self, output: _Output, column: OutputColumn) -> dict[str, Any]:
         """Give the fields of a fact, in order, with what all facts of one column have in common."""
-        added_up = output.label is not None and output.label.calculation in ("SUM", "AVG")
+        calculation = None if output.label is None else output.label.calculation
+        added_up = calculation is not None and nature(calculation) == "added"
         return {
             "label": output.label,
             "value": None,

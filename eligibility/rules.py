@@ -600,5 +600,9 @@ def _normal(predicate: Predicate | None) -> object:
             return next(iter(members)) if len(members) == 1 else (predicate.kind, members)
         case "not":
             return ("not", _normal(predicate.member))
-        case _:
+        case "comparison" | "column-comparison" | "in" | "is-null" | "like" | "truth":
             return predicate
+        case "unstatable":
+            return predicate
+        case _:
+            assert_never(predicate)

@@ -14,7 +14,7 @@ What a part is, is asked of its `kind`: of a model's class it takes many times a
 import functools
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,6 +35,19 @@ FLIPPED: dict[Operator, Operator] = {
     ">": "<",
     ">=": "<=",
 }
+
+
+def nature(calculation: Calculation) -> Literal["added", "picked", "counted"]:
+    """Say what a calculation makes of its values: it adds them up, picks one, or counts them."""
+    match calculation:
+        case "SUM" | "AVG":
+            return "added"
+        case "MIN" | "MAX":
+            return "picked"
+        case "COUNT":
+            return "counted"
+        case _:
+            assert_never(calculation)
 
 
 Computed = TypeVar("Computed")
@@ -277,8 +290,10 @@ def measure(predicate: Predicate) -> tuple[int, int]:
         case "and" | "or":
             measured = [measure(member) for member in predicate.members]
             return 1 + max([d for d, _ in measured]), sum([n for _, n in measured])
-        case _:
+        case "column-comparison" | "is-null" | "truth" | "unstatable":
             return 1, 0
+        case _:
+            assert_never(predicate)
 
 
 def unstatable_reasons(predicate: Predicate) -> tuple[Reason, ...]:
@@ -293,5 +308,7 @@ def unstatable_reasons(predicate: Predicate) -> tuple[Reason, ...]:
             for member in predicate.members:
                 found.extend(unstatable_reasons(member))
             return tuple(found)
-        case _:
+        case "comparison" | "column-comparison" | "in" | "is-null" | "like" | "truth":
             return ()
+        case _:
+            assert_never(predicate)

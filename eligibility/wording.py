@@ -46,7 +46,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, assert_never, get_args
 
 from eligibility.evidence import Cell, Column, GroupCell, Label, Schema, Table, TablePath
 from eligibility.shape import (
@@ -63,6 +63,7 @@ from eligibility.shape import (
     Predicate,
     Truth,
     Value,
+    nature,
 )
 from eligibility.types import type_class
 from eligibility.unicode import is_shown
@@ -101,8 +102,12 @@ def is_bare(base: str, text: str) -> bool:
             return _NUMBER.fullmatch(text) is not None
         case "boolean":
             return text in _BOOLEAN
-        case _:
+        case "text" | "enum" | "uuid" | "interval" | None:
             return False
+        case "date" | "time" | "timetz" | "timestamp" | "timestamptz":
+            return False
+        case _ as other:
+            assert_never(other)
 
 
 def _value(base: str, text: str) -> str:
@@ -215,8 +220,10 @@ def _can_be(predicate: Predicate, wanted: bool, column: str) -> bool:
             return predicate.column != column or wanted
         case "column-comparison":
             return column not in (predicate.column, predicate.other)
-        case _:
+        case "comparison" | "in" | "like" | "truth":
             return predicate.column != column
+        case _:
+            assert_never(predicate)
 
 
 class _FilterWriter:
@@ -261,8 +268,10 @@ class _FilterWriter:
             case "like":
                 text = f"{self._column(predicate.column)} {'ILIKE' if predicate.fold else 'LIKE'}"
                 text += f" {_quoted(predicate.pattern, chr(39))}"
-            case _:
+            case "truth":
                 text = self._column(predicate.column)
+            case _:
+                assert_never(predicate)
         return text + self._note(negated, predicate.column)
 
     def _column(self, column: str) -> str:
@@ -302,7 +311,8 @@ def compose(
     if label.kind == "column":
         text = f"{subject} = {written} in result row {row + 1}"
     else:
-        in_text_order = label.calculation in ("MIN", "MAX") and type_class(value.type) == "text"
+        picked = label.calculation is not None and nature(label.calculation) == "picked"
+        in_text_order = picked and type_class(value.type) == "text"
         order = TEXT_ORDER if in_text_order else ""
         text = f"{subject} {'=' if exact else '≈'} {written}{order}{scope}"
     return text if len(text) <= LINE_MAX else None
@@ -397,8 +407,8 @@ _COLUMN = re.compile(rf"{_NAME}\.{_NAME}(?:\.{_NAME})?")
 _PART = re.compile(_NAME)
 _TEXT = re.compile(r"'(?:[^']|'')*'")
 _ROW = re.compile(r"[1-9][0-9]*")
-_CALCULATIONS: tuple[Calculation, ...] = ("SUM", "AVG", "MIN", "MAX", "COUNT")
-_OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
+_CALCULATIONS: tuple[Calculation, ...] = get_args(Calculation)
+_OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 
 class _Reader:
@@ -438,7 +448,7 @@ class _Reader:
             self._want(" = ")
         start = self._place
         value = self._value()
-        if column is not None and calculation in ("MIN", "MAX"):
+        if column is not None and nature(calculation) == "picked":
             base = column.type
         else:
             # The type of a sum is the engine's choice; its class shows.
