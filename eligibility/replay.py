@@ -13,6 +13,7 @@ Invariants
 """
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from eligibility import bound
 from eligibility.classify import classify
@@ -186,12 +187,14 @@ class _Comparison:
                 case "sum":
                     limits = (recorded_bound(one, at, place), recorded_bound(other, beside, place))
                     code = self._sum(one, at, place, found, *limits)
-                case "average" if not same_average(cell, found):
-                    code = Code.RESULT_DIFFERS
-                case "exact" if cell != found:
-                    code = Code.RESULT_DIFFERS
-                case "open" if cell != found:
-                    code = Code.WITHHELD_DIFFERS
+                case "average":
+                    code = None if same_average(cell, found) else Code.RESULT_DIFFERS
+                case "exact":
+                    code = None if cell == found else Code.RESULT_DIFFERS
+                case "open":
+                    code = None if cell == found else Code.WITHHELD_DIFFERS
+                case unknown:
+                    assert_never(unknown)
             if code is not None:
                 yield code, place
 
