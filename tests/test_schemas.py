@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import preview
-from eligibility import classify
+from eligibility import Reason, classify, explain
 from eligibility.bundle import verify
 from eligibility.shape import Model
 from tests.tools.schemas import DOCUMENTS, FOLDER, pages, schema
@@ -113,6 +113,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "observation-record": record,
             "release-record": ledger.released(entry),
             "verification": verify(bundle),
+            "checked": preview.check(STATEMENT, recorder),
+            "explanation": explain(Reason.EXPRESSION),
         }
     envelope = json.loads(bundle)
     return {name: model.model_dump(mode="json") for name, model in made.items()} | {

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from eligibility.reasons import Reason
-from eligibility.shape import Model
+from eligibility.shape import COUNT_MAX, Model
 
 
 class Mark(Model):
@@ -18,9 +18,9 @@ class Mark(Model):
     """
 
     reason: Reason
-    output: int | None
-    start: int = Field(ge=0)
-    stop: int = Field(ge=0)
+    output: int | None = Field(ge=0, le=COUNT_MAX)
+    start: int = Field(ge=0, le=COUNT_MAX)
+    stop: int = Field(ge=0, le=COUNT_MAX)
     words: str
 
 
@@ -36,9 +36,9 @@ class Edit(Model):
         statement: the whole statement with the edit made.
     """
 
-    output: int | None
+    output: int | None = Field(ge=0, le=COUNT_MAX)
     title: str
-    start: int = Field(ge=0)
-    stop: int = Field(ge=0)
+    start: int = Field(ge=0, le=COUNT_MAX)
+    stop: int = Field(ge=0, le=COUNT_MAX)
     text: str
     statement: str
