@@ -608,6 +608,16 @@ REPLAYED: dict[str, tuple[str, Callable[[Tree], Any], set[str] | None]] = {
         put(*OBSERVATION, "bounds", value=[{"row": 0, "column": 0, "bound": "1e+0"}]),
         {"result-differs"},
     ),
+    "a bound of chance": (
+        "SELECT distance, random() FROM flights",
+        put(*OBSERVATION, "bounds", value=[{"row": 0, "column": 1, "bound": "1e+0"}]),
+        {"result-differs"},
+    ),
+    "a bound of a join": (
+        "SELECT SUM(a.delay) FROM flights a JOIN flights b USING (distance)",
+        put(*OBSERVATION, "bounds", value=[{"row": 0, "column": 0, "bound": "1e-9"}]),
+        {"result-differs"},
+    ),
     "a word in a comment": (
         "SELECT carrier, COUNT(*) FROM flights GROUP BY carrier -- now() age random uuid",
         put(*OBSERVATION, "rows", 0, 1, "text", value="9"),
