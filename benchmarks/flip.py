@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from eligibility.bundle import verify
+from eligibility.evidence.bundle import verify
 
 
 def changed(data: bytes, place: int) -> tuple[bytes, bytes]:

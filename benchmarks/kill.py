@@ -25,7 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from eligibility.evidence import Cell, Column, Engine, EngineReading, Observation, OutputColumn, Pin
+from eligibility.sql.observation import Cell, Engine, EngineReading, Observation, OutputColumn
+from eligibility.sql.schema import Column, Pin
 from preview.audit import Audit, audit
 from preview.errors import LedgerError
 from preview.ledger import Ledger

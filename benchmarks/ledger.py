@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.kill import observation
-from eligibility.evidence import Observation, canonical_bytes
-from eligibility.record import ObservationRecord, Programs
+from eligibility.evidence.entry import ObservationRecord, Programs
+from eligibility.sql.observation import Observation
+from eligibility.wire.canonical import canonical_bytes
 from preview.audit import audit
 from preview.ledger import Ledger
 from preview.signing import make_key, read_private

@@ -19,7 +19,8 @@ import preview
 from benchmarks import timing
 from benchmarks.timing import Figure, Line, Option, Result
 from eligibility import release
-from eligibility.evidence import Claim, Observation
+from eligibility.sql.facts import Claim
+from eligibility.sql.observation import Observation
 
 OPTIONS = {"rounds": Option(60, 8, "turns for each size")}
 COLUMNS, ROWS = 20, 50

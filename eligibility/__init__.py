@@ -4,51 +4,39 @@ The public names below are loaded when they are first asked for, so that the pro
 executes SQL never loads the parser.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eligibility.classify import classify
-    from eligibility.evidence import (
-        Cell,
-        Claim,
-        EngineReading,
-        EvidenceError,
-        Fact,
-        Observation,
-        Pin,
-        Release,
-        ReturnedPreview,
-        Schema,
-        Verdict,
-        Verdicts,
-        from_json,
-    )
     from eligibility.explaining.edits import edits
     from eligibility.explaining.found import Edit, Mark
     from eligibility.explaining.lessons import Explanation, explain
     from eligibility.explaining.marks import marks
     from eligibility.reasons import Reason
-    from eligibility.release import release
-    from eligibility.wording import parse
+    from eligibility.sql.classify import classify
+    from eligibility.sql.facts import Claim, Fact, Release
+    from eligibility.sql.observation import Cell, EngineReading, Observation, ReturnedPreview
+    from eligibility.sql.release import release
+    from eligibility.sql.schema import Pin, Schema
+    from eligibility.sql.verdicts import Verdict, Verdicts
+    from eligibility.sql.wording import parse
+    from eligibility.wire.untrusted import EvidenceError, from_json
 
 _PLACES = {
-    "classify": "classify",
-    "Cell": "evidence",
-    "Claim": "evidence",
-    "EngineReading": "evidence",
-    "EvidenceError": "evidence",
-    "Fact": "evidence",
-    "Observation": "evidence",
-    "Pin": "evidence",
-    "Release": "evidence",
-    "ReturnedPreview": "evidence",
-    "Schema": "evidence",
-    "Verdict": "evidence",
-    "Verdicts": "evidence",
-    "from_json": "evidence",
+    "classify": "sql.classify",
+    "Cell": "sql.observation",
+    "Claim": "sql.facts",
+    "EngineReading": "sql.observation",
+    "EvidenceError": "wire.untrusted",
+    "Fact": "sql.facts",
+    "Observation": "sql.observation",
+    "Pin": "sql.schema",
+    "Release": "sql.facts",
+    "ReturnedPreview": "sql.observation",
+    "Schema": "sql.schema",
+    "Verdict": "sql.verdicts",
+    "Verdicts": "sql.verdicts",
+    "from_json": "wire.untrusted",
     "Edit": "explaining.found",
     "edits": "explaining.edits",
     "Explanation": "explaining.lessons",
@@ -56,8 +44,8 @@ _PLACES = {
     "Mark": "explaining.found",
     "marks": "explaining.marks",
     "Reason": "reasons",
-    "release": "release",
-    "parse": "wording",
+    "release": "sql.release",
+    "parse": "sql.wording",
 }
 
 __all__ = [
@@ -99,18 +87,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return __all__
-
-
-class _Package(ModuleType):
-    """Keeps `classify` and `release` the functions once the modules of those names are loaded.
-
-    The import system sets every loaded module as an attribute of its package, over what is there.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _PLACES and isinstance(value, ModuleType):
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

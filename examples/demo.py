@@ -21,8 +21,10 @@ from rich.text import Text
 
 import eligibility
 import preview
-from eligibility.evidence import Claim, Observation, Release, Verdicts
 from eligibility.reasons import Reason, in_order
+from eligibility.sql.facts import Claim, Release
+from eligibility.sql.observation import Observation
+from eligibility.sql.verdicts import Verdicts
 
 PLACE = Path(__file__).resolve().parent.parent / ".demo"
 TIMEOUT_S = 3.0

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from eligibility.evidence import Observation
-from eligibility.types import decimal_size
+from eligibility.sql.observation import Observation
+from eligibility.sql.types import decimal_size
 
 _TYPES: dict[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from eligibility.record import SEQUENCE_MAX, PublicKey, entry_hash, is_signed, key_id
+from eligibility.evidence.entry import SEQUENCE_MAX, PublicKey, entry_hash, is_signed, key_id
 from preview.errors import LedgerError, LedgerLocked
 from preview.ledger import Ledger
 

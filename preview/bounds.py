@@ -7,7 +7,7 @@ and a time of its own: what it cannot find has no bound, and the other cells are
 Invariants
   D1  A bound is of exactly the rows that made its cell: those of the group and the filter that
       label it, as the plan tells them.
-  D2  The statement is made by `eligibility.recount`; nothing of the recorded text is in it.
+  D2  The statement is made by `eligibility.sql.recount`; nothing of the recorded text is in it.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,13 @@ from typing import Literal
 
 import duckdb
 
-from eligibility import bound, recount
-from eligibility.evidence import Cell, CellBound, GroupCell, Pin
-from eligibility.shape import Aggregate, Model, Shape
-from eligibility.types import type_class
+from eligibility.sql import bound, recount
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.observation import Cell, CellBound
+from eligibility.sql.schema import Pin
+from eligibility.sql.shape import Aggregate, Shape
+from eligibility.sql.types import type_class
+from eligibility.wire.model import Model
 from preview.capture import BREAKING, ERRORS, Broken, Captured, Failed
 
 

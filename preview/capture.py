@@ -25,18 +25,17 @@ from typing import Any, Literal
 import duckdb
 from pydantic import Field
 
-from eligibility.evidence import (
+from eligibility.reasons import Reason
+from eligibility.sql.observation import (
     CELL_TEXT_BYTES_MAX,
     COLUMNS_MAX,
     ROWS_MAX,
     EngineReading,
-    Pin,
     Truncation,
-    fold,
 )
-from eligibility.reasons import Reason
-from eligibility.shape import Model
-from eligibility.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
+from eligibility.sql.schema import Pin, fold
+from eligibility.sql.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
+from eligibility.wire.model import Model
 from preview.engine_reading import (
     CHANGING,
     PLAN_QUERY,
@@ -130,7 +129,7 @@ def read(
 
     Args:
         connection: a sealed connection.
-        statement: text that `eligibility.statement.refusal` lets pass.
+        statement: text that `eligibility.sql.limits.refusal` lets pass.
         pins: the pinned tables.
         fresh: a cursor of the connection that nothing has used; it is closed. None to make one.
 
@@ -153,7 +152,7 @@ def planned(
 
     Args:
         cursor: of a connection that reaches nothing but its tables.
-        statement: text that `eligibility.statement.refusal` lets pass.
+        statement: text that `eligibility.sql.limits.refusal` lets pass.
 
     Returns:
         What may be run, or why it may not.
@@ -182,7 +181,7 @@ def capture(
 
     Args:
         connection: a sealed connection.
-        statement: text that `eligibility.statement.refusal` lets pass.
+        statement: text that `eligibility.sql.limits.refusal` lets pass.
         pins: the pinned tables.
         fresh: a cursor of the connection that nothing has used; it is closed. None to make one.
 

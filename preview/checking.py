@@ -13,11 +13,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eligibility.classify import classify
-from eligibility.evidence import Schema, Verdicts
 from eligibility.explaining.edits import Enough, edits
 from eligibility.explaining.found import Edit, Mark
 from eligibility.explaining.marks import marks
+from eligibility.sql.classify import classify
+from eligibility.sql.schema import Schema
+from eligibility.sql.verdicts import Verdicts
 from preview.errors import (
     PreviewError,
     StatementFailed,

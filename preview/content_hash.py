@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.sqltypes import DuckDBPyType
 
-from eligibility.evidence import fold
+from eligibility.sql.schema import fold
 from preview.sources.readable import literal
 
 CONTENT_FORMAT = b"eligibility-content/1"

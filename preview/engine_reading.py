@@ -25,12 +25,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from eligibility.evidence import CATALOG, EngineReading, Pin, SortKey
 from eligibility.reasons import Reason, in_order
-from eligibility.shape import (
-    COUNT_MAX,
-    FILTER_DEPTH_MAX,
-    FILTER_LITERALS_MAX,
+from eligibility.sql.observation import EngineReading, SortKey
+from eligibility.sql.policy import FILTER_DEPTH_MAX, FILTER_LITERALS_MAX
+from eligibility.sql.schema import CATALOG, Pin
+from eligibility.sql.shape import (
     FLIPPED,
     Aggregate,
     Calculation,
@@ -54,7 +53,8 @@ from eligibility.shape import (
     conjoin,
     measure,
 )
-from eligibility.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
+from eligibility.sql.types import FLOAT_DIGITS, FRACTION_DIGITS, INTEGER_RANGES, decimal_size
+from eligibility.wire.model import COUNT_MAX
 
 PLAN_QUERY = "SELECT json_serialize_plan(?::VARCHAR)"
 

@@ -10,7 +10,7 @@ Invariants
 from typing import ClassVar
 
 from eligibility.reasons import Reason
-from eligibility.unicode import is_shown
+from eligibility.wire.escape import is_shown
 
 
 def _shown(character: str) -> str:

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from eligibility.evidence import Observation
-from eligibility.manifest import Manifest
+from eligibility.sql.manifest import Manifest
+from eligibility.sql.observation import Observation
 
 
 class Keeper(Protocol):

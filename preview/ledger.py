@@ -27,15 +27,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
-from eligibility.evidence import (
-    EvidenceError,
-    Observation,
-    Release,
-    canonical_bytes,
-    from_json,
-)
-from eligibility.manifest import Manifest
-from eligibility.record import (
+from eligibility.evidence.entry import (
     ENTRY_FORMAT,
     SEQUENCE_MAX,
     Entry,
@@ -47,7 +39,12 @@ from eligibility.record import (
     ReleaseRecord,
     entry_hash,
 )
-from eligibility.shape import Model
+from eligibility.sql.facts import Release
+from eligibility.sql.manifest import Manifest
+from eligibility.sql.observation import Observation
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.model import Model
+from eligibility.wire.untrusted import EvidenceError, from_json
 from preview.errors import (
     LedgerBroken,
     LedgerError,
@@ -218,7 +215,7 @@ class Ledger:
             LedgerError: it could not be read or appended; then nothing is released.
         """
         with no_fork():  # in the child, a module that another thread was importing never is
-            from eligibility.release import given, release
+            from eligibility.sql.release import given, release
 
         self.check()
         entry, stored = self.stored(digest)
@@ -426,7 +423,7 @@ class Ledger:
             LedgerBroken: something is not what was appended.
         """
         with no_fork():
-            from eligibility.bundle import Observed, Pinned, Released, bundled
+            from eligibility.evidence.bundle import Observed, Pinned, Released, bundled
 
         if entry.kind == "snapshot":
             raise LedgerMissing("a snapshot alone is no evidence of an observation")

@@ -14,7 +14,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from eligibility.record import PublicKey
+from eligibility.evidence.entry import PublicKey
 from preview.errors import LedgerBroken, LedgerError, LedgerFull, LedgerLocked, LedgerOutdated
 
 _ID = re.compile(r"[0-9a-f]{64}")

@@ -7,33 +7,34 @@ Invariants
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from json.encoder import encode_basestring as _text
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from eligibility.evidence import (
+from eligibility.sql.observation import (
     OBSERVATION_FORMAT,
     Cell,
     CellBound,
     Engine,
     Observation,
     OutputColumn,
-    canonical_bytes,
-    written_cell,
 )
-from eligibility.unicode import CHARACTERS_VERSION
+from eligibility.wire.canonical import (
+    canonical_bytes,
+    written,
+    written_array,
+    written_cell,
+    written_object,
+)
+from eligibility.wire.escape import CHARACTERS_VERSION
 from preview.capture import Captured
 
 if TYPE_CHECKING:
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs
 
 _CELLS = TypeAdapter(list[Cell])
-# As `canonical_bytes` writes it; the encoder is made once.
-_written = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 class Observer:
@@ -46,7 +47,7 @@ class Observer:
             snapshot: an opened snapshot.
         """
         self._snapshot = snapshot
-        self._pins = f"[{','.join([canonical_bytes(pin).decode() for pin in snapshot.pins])}]"
+        self._pins = written_array([canonical_bytes(pin).decode() for pin in snapshot.pins])
         self._engine: tuple[Engine | None, str] = (None, "")
 
     def observation(
@@ -78,18 +79,22 @@ class Observer:
             {"name": name, "position": place, "type": kind}
             for place, (name, kind) in enumerate(zip(names, types, strict=True))
         ]
-        truncated = "null" if captured.truncated is None else _text(captured.truncated)
-        # In the order of RFC 8785, by name, and without `digest`.
-        written_bounds = _written([bound.model_dump() for bound in bounds])
-        written = (
-            f'{{"bounds":{written_bounds},"captured_at":{_text(captured_at)}'
-            f',"characters":{_text(CHARACTERS_VERSION)},"columns":{_written(columns)}'
-            f',"engine":{self._engine_written(engine)},"format":{_text(OBSERVATION_FORMAT)}'
-            f',"manifest_sha256":{_text(snapshot.manifest_sha256)},"pins":{self._pins}'
-            f',"reading":{_written(captured.reading.model_dump(mode="json"))},"rows":{written_rows}'
-            f',"snapshot":{_text(snapshot.id)},"statement":{_text(statement)}'
-            f',"statement_sha256":{_text(statement_sha256)},"truncated":{truncated}}}'
-        )
+        hashed = {  # all but `digest` (O2 of `eligibility.sql.observation`)
+            "bounds": written([bound.model_dump() for bound in bounds]),
+            "captured_at": written(captured_at),
+            "characters": written(CHARACTERS_VERSION),
+            "columns": written(columns),
+            "engine": self._engine_written(engine),
+            "format": written(OBSERVATION_FORMAT),
+            "manifest_sha256": written(snapshot.manifest_sha256),
+            "pins": self._pins,
+            "reading": written(captured.reading.model_dump(mode="json")),
+            "rows": written_rows,
+            "snapshot": written(snapshot.id),
+            "statement": written(statement),
+            "statement_sha256": written(statement_sha256),
+            "truncated": written(captured.truncated),
+        }
         return Observation(
             format=OBSERVATION_FORMAT,
             statement=statement,
@@ -105,27 +110,27 @@ class Observer:
             captured_at=captured_at,
             characters=CHARACTERS_VERSION,
             bounds=bounds,
-            digest=hashlib.sha256(written.encode()).hexdigest(),
+            digest=hashlib.sha256(written_object(hashed).encode()).hexdigest(),
         )
 
     def _engine_written(self, engine: Engine) -> str:
-        kept, written = self._engine
+        kept, text = self._engine
         if kept is not engine:
-            written = canonical_bytes(engine).decode()
-            self._engine = (engine, written)
-        return written
+            text = canonical_bytes(engine).decode()
+            self._engine = (engine, text)
+        return text
 
 
 def _rows(
     types: Sequence[str], rows: Sequence[Sequence[str | None]]
 ) -> tuple[tuple[tuple[Cell, ...], ...], str]:
     """Make the cells, and write them; a text that repeats in its column is one cell."""
-    made, written = [], []
+    made, columns = [], []
     for kind, texts in zip(types, zip(*rows, strict=True), strict=bool(rows)):
         different = list(dict.fromkeys(texts))
         cells = _CELLS.validate_python([{"type": kind, "text": text} for text in different])
         made.append(map(dict(zip(different, cells, strict=True)).__getitem__, texts))
         members = {text: written_cell(kind, text) for text in different}
-        written.append(map(members.__getitem__, texts))
-    lines = [f"[{','.join(row)}]" for row in zip(*written, strict=True)]
-    return tuple(zip(*made, strict=True)), f"[{','.join(lines)}]"
+        columns.append(map(members.__getitem__, texts))
+    lines = map(written_array, zip(*columns, strict=True))
+    return tuple(zip(*made, strict=True)), written_array(lines)

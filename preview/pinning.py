@@ -27,8 +27,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from eligibility.evidence import CATALOG, Column, Pin, TablePath, canonical_bytes, fold
-from eligibility.manifest import (
+from eligibility.sql.manifest import (
     MANIFEST_FORMAT,
     DatabaseFile,
     LogicalPart,
@@ -37,6 +36,8 @@ from eligibility.manifest import (
     Versions,
     logical_id,
 )
+from eligibility.sql.schema import CATALOG, Column, Pin, TablePath, fold
+from eligibility.wire.canonical import canonical_bytes
 from preview.content_hash import PROGRESS_SECONDS, content_sha256
 from preview.errors import PinMismatch, SourceError, TargetError
 from preview.snapshot import (

@@ -32,18 +32,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, Self, TypeVar
 import duckdb
 from pydantic import Field, TypeAdapter, ValidationError
 
-from eligibility.evidence import (
+from eligibility.reasons import Reason
+from eligibility.sql.limits import refusal
+from eligibility.sql.observation import (
     CELL_TEXT_BYTES_MAX,
     ROWS_MAX,
     CellBound,
     Engine,
     EngineReading,
     Observation,
-    Pin,
 )
-from eligibility.reasons import Reason
-from eligibility.shape import Model
-from eligibility.statement import refusal
+from eligibility.sql.schema import Pin
+from eligibility.wire.model import Model
 from preview.bounds import Measured, measure, question
 from preview.capture import Broken, Captured, Failed, Read, Refused, capture, read
 from preview.descriptors import Identity, files_open, identity_of

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from eligibility.bundle import verify
-from eligibility.replay import compared
-from eligibility.verification import Code, Report
+from eligibility.evidence.bundle import verify
+from eligibility.evidence.replay import compared
+from eligibility.evidence.verification import Code, Report
 from preview.errors import (
     PinMismatch,
     PreviewError,
@@ -25,9 +25,9 @@ from preview.errors import (
 )
 
 if TYPE_CHECKING:
-    from eligibility.evidence import Observation
-    from eligibility.record import PublicKey
-    from eligibility.verification import Verification
+    from eligibility.evidence.entry import PublicKey
+    from eligibility.evidence.verification import Verification
+    from eligibility.sql.observation import Observation
     from preview.recorder import Recorder
     from preview.snapshot import Snapshot
 
@@ -51,7 +51,7 @@ def reexecute(
         recorded: an observation; or the bytes of a bundle of evidence, at most 16 MiB, of which all
             that can be checked offline is checked too.
         snapshot: the snapshot that it was recorded over, opened or as its folder.
-        keys: that are trusted, where a bundle is given; see `eligibility.bundle.verify`.
+        keys: that are trusted, where a bundle is given; see `eligibility.evidence.bundle.verify`.
         timeout_s: how long one statement may take, in seconds; at most a day.
         memory_bytes: cap of the address space of the process that executes, at least 512 MiB.
 
@@ -75,7 +75,7 @@ def reexecute(
 class Executor:
     """Executes statements as an observation was, over one snapshot; starts when it is first asked.
 
-    What it is called with and gives is what `eligibility.bundle.verify` takes as `execute`.
+    What it is called with and gives is what `eligibility.evidence.bundle.verify` takes as `execute`.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from eligibility.evidence import ROWS_MAX
+from eligibility.sql.observation import ROWS_MAX
 
 THREADS = 2
 

@@ -15,18 +15,11 @@ def settle() -> None:
     """Make an observation, and read it, once; nothing where no evidence was loaded yet."""
     if _done:
         return
-    module = sys.modules.get("eligibility.evidence")
+    module = sys.modules.get("eligibility.sql.observation")
     if module is None or getattr(module.__spec__, "_initializing", False):
         return
-    from eligibility.evidence import (
-        Cell,
-        Column,
-        Engine,
-        EngineReading,
-        Observation,
-        OutputColumn,
-        Pin,
-    )
+    from eligibility.sql.observation import Cell, Engine, EngineReading, Observation, OutputColumn
+    from eligibility.sql.schema import Column, Pin
 
     digest = "0" * 64
     made = Observation.sealed(

@@ -20,7 +20,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from eligibility.record import EntrySignature, PublicKey, signed_text
+from eligibility.evidence.entry import EntrySignature, PublicKey, signed_text
 from preview.errors import KeyFileError
 
 KEY_FILE_BYTES_MAX = 64 * 1024

@@ -24,16 +24,10 @@ from typing import Any, cast
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
-from eligibility.evidence import (
-    CATALOG,
-    EvidenceError,
-    Pin,
-    Schema,
-    Table,
-    canonical_bytes,
-    from_json,
-)
-from eligibility.manifest import DatabaseFile, Manifest, logical_id
+from eligibility.sql.manifest import DatabaseFile, Manifest, logical_id
+from eligibility.sql.schema import CATALOG, Pin, Schema, Table
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.untrusted import EvidenceError, from_json
 from preview.content_hash import ARROW_SETTINGS
 from preview.descriptors import files_open, path_of
 from preview.errors import PinMismatch, SourceError
@@ -65,7 +59,7 @@ class Snapshot:
 
     Attributes:
         folder: where it is; an absolute path, so that it stays there when the process moves.
-        id: the same for the same rows (M1 of `eligibility.manifest`).
+        id: the same for the same rows (M1 of `eligibility.sql.manifest`).
         manifest_sha256: of the manifest's bytes.
         manifest: all that is known of it.
         schema: its tables, as `eligibility.classify` takes them.

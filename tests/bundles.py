@@ -10,8 +10,9 @@ from typing import Any
 import rfc8785
 
 from eligibility import release
-from eligibility.evidence import Claim, Observation, ReturnedPreview
-from eligibility.record import entry_hash
+from eligibility.evidence.entry import entry_hash
+from eligibility.sql.facts import Claim
+from eligibility.sql.observation import Observation, ReturnedPreview
 
 Tree = dict[str, Any]
 CANARY = "canaryQ7x"

@@ -42,9 +42,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from eligibility.evidence import Label, Release, SelectionFlags, Verdict, Verdicts
 from eligibility.reasons import Reason
-from eligibility.unicode import is_shown
+from eligibility.sql.facts import Release
+from eligibility.sql.verdicts import Label, SelectionFlags, Verdict, Verdicts
+from eligibility.wire.escape import is_shown
 
 ROOT = Path(__file__).resolve().parent.parent / "corpora"
 TABLES = ROOT / "tables.sql"

@@ -11,7 +11,10 @@ import duckdb
 
 import preview
 from eligibility import Reason, classify, release
-from eligibility.evidence import CATALOG, Column, EngineReading, Pin, Release, Schema, Verdicts
+from eligibility.sql.facts import Release
+from eligibility.sql.observation import EngineReading
+from eligibility.sql.schema import CATALOG, Column, Pin, Schema
+from eligibility.sql.verdicts import Verdicts
 from preview.engine_reading import PLAN_QUERY, plan_error, read_plan
 from tests.corpus import TABLES, Case, complete_line, merged, released_lines, unescaped
 

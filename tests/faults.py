@@ -39,7 +39,7 @@ import duckdb
 import pyarrow as pa
 
 import preview
-from eligibility.evidence import Observation
+from eligibility.sql.observation import Observation
 from preview import recorder as recorders
 from preview.errors import TargetError
 from preview.ledger import Ledger

@@ -33,10 +33,10 @@ import pyarrow as pa
 
 import preview
 from eligibility import release
-from eligibility.bundle import PAYLOAD_TYPE, verify
-from eligibility.evidence import Observation
-from eligibility.record import PublicKey
-from eligibility.verification import Code, Verification
+from eligibility.evidence.bundle import PAYLOAD_TYPE, verify
+from eligibility.evidence.entry import PublicKey
+from eligibility.evidence.verification import Code, Verification
+from eligibility.sql.observation import Observation
 from preview.signing import SigningKey, make_key, read_private
 from tests.bundles import Tree, canonical, enveloped, forged, payload_of, rehashed, sha256
 from tests.oracle import Oracle

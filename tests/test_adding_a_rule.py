@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "adding-a-rule.md").read_text()
 COPIED = ("eligibility", "preview", "corpora", "pyproject.toml")
-TOUCHED = {"corpora/aggregate-types.sql", "eligibility/rules.py", "tests/oracle.py"}
+TOUCHED = {"corpora/aggregate-types.sql", "eligibility/sql/policy.py", "tests/oracle.py"}
 
 JUDGED = """
 import duckdb

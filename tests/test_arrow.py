@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import preview
-from eligibility.evidence import Cell, Engine, EngineReading, Observation, OutputColumn
+from eligibility.sql.observation import Cell, Engine, EngineReading, Observation, OutputColumn
 from preview import capture as captures
 
 Texts = list[str | None]

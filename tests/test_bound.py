@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from eligibility import bound
+from eligibility.sql import bound
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import preview
 from benchmarks.flip import changed, not_failed
-from eligibility.bundle import BUNDLE_BYTES_MAX, verify
-from eligibility.evidence import Observation
-from eligibility.record import PublicKey
-from eligibility.verification import Code, Report, Verification
+from eligibility.evidence.bundle import BUNDLE_BYTES_MAX, verify
+from eligibility.evidence.entry import PublicKey
+from eligibility.evidence.verification import Code, Report, Verification
+from eligibility.sql.observation import Observation
 from evidence_adapters.cli.program import run
 from evidence_adapters.cli.verbs import app
 from preview.audit import FAULTS

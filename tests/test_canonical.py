@@ -4,7 +4,9 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eligibility.evidence import Cell, Claim, OutputColumn, ReturnedPreview, canonical_bytes
+from eligibility.sql.facts import Claim
+from eligibility.sql.observation import Cell, OutputColumn, ReturnedPreview
+from eligibility.wire.canonical import canonical_bytes
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 CELLS = st.builds(Cell, type=TEXTS, text=st.none() | TEXTS)

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eligibility import Schema, Verdicts, classify
-from eligibility.evidence import EngineReading, SelectionFlags
 from eligibility.reasons import Reason, in_order
-from eligibility.shape import Conjunction, DirectColumn, Selection, Shape
+from eligibility.sql.observation import EngineReading
+from eligibility.sql.shape import Conjunction, DirectColumn, Selection, Shape
+from eligibility.sql.verdicts import SelectionFlags
 from tests.corpus import cases
 from tests.test_reading import SOUP
 

@@ -29,7 +29,7 @@ from eligibility import Schema, classify, edits, marks
 from eligibility.explaining import lessons
 from eligibility.explaining.layout import lay_out, unaliased
 from eligibility.reasons import Reason
-from eligibility.unicode import is_shown
+from eligibility.wire.escape import is_shown
 from evidence_adapters.cli import inputs, limits, trouble, verbs
 from evidence_adapters.cli.program import _shown, run
 from evidence_adapters.cli.source import statement_lines

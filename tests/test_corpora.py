@@ -10,11 +10,15 @@ import duckdb
 import pytest
 
 from eligibility import Fact, Observation, Reason, Release, classify, release
-from eligibility.evidence import Cell, Filter, GroupCell, Label, OutputColumn
-from eligibility.reading import read
-from eligibility.rules import decide
-from eligibility.shape import Negation
-from eligibility.statement import problems
+from eligibility.sql.dialect import DUCKDB
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.limits import problems
+from eligibility.sql.observation import Cell, OutputColumn
+from eligibility.sql.parse import read
+from eligibility.sql.policy import STRICT
+from eligibility.sql.rules import decide
+from eligibility.sql.shape import Negation
+from eligibility.sql.verdicts import Filter, Label
 from preview import sealed
 from preview.bounds import Measured, measure, question
 from preview.capture import Captured, capture
@@ -313,5 +317,5 @@ def test_the_rules_change_nothing_of_what_they_are_given(pinned):
         if not problems(case.statement):
             made = read(case.statement)
             before = copy.deepcopy(made)
-            decide(made, schema, None)
+            decide(made, schema, None, DUCKDB, STRICT)
             assert made == before

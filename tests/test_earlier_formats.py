@@ -9,9 +9,11 @@ import pytest
 
 import eligibility
 import preview
-from eligibility.bundle import verify
-from eligibility.evidence import Observation, canonical_bytes, from_json
-from eligibility.manifest import Manifest, TableSource1
+from eligibility.evidence.bundle import verify
+from eligibility.sql.manifest import Manifest, TableSource1
+from eligibility.sql.observation import Observation
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.untrusted import from_json
 from evidence_adapters.cli.program import run
 from evidence_adapters.cli.verbs import app
 from preview.audit import audit

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eligibility.evidence import Pin
 from eligibility.reasons import Reason
-from eligibility.shape import (
+from eligibility.sql.schema import Pin
+from eligibility.sql.shape import (
     Aggregate,
     ColumnComparison,
     Comparison,

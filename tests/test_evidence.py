@@ -12,41 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from eligibility import evidence, shape
-from eligibility.evidence import (
-    CLAIMS_MAX,
-    JSON_BYTES_MAX,
-    JSON_NESTING_MAX,
-    Claim,
-    Column,
+from eligibility.reasons import Reason
+from eligibility.sql import facts, schema, shape, verdicts
+from eligibility.sql import observation as observed
+from eligibility.sql.facts import CLAIMS_MAX, Claim, Complete, Fact, Release
+from eligibility.sql.literal import EXACT_TEXT_MAX, exact_text
+from eligibility.sql.observation import (
+    Cell,
     Engine,
     EngineReading,
-    EvidenceError,
-    Fact,
-    Filter,
-    Label,
     Observation,
     OutputColumn,
-    Pin,
-    Release,
     ReturnedPreview,
-    Schema,
-    SelectionFlags,
-    Table,
-    Verdict,
-    Verdicts,
-    canonical_bytes,
-    fold,
-    from_json,
 )
-from eligibility.reasons import Reason
-from eligibility.shape import (
+from eligibility.sql.schema import Column, Pin, Schema, Table, fold
+from eligibility.sql.shape import (
     Comparison,
     Conjunction,
     IsNull,
     Like,
     Membership,
-    Model,
     Negation,
     Predicate,
     Truth,
@@ -56,8 +41,13 @@ from eligibility.shape import (
     measure,
     unstatable_reasons,
 )
-from eligibility.types import base_name, decimal_size, type_class
-from eligibility.unicode import EXACT_TEXT_MAX, exact_text, is_shown
+from eligibility.sql.types import base_name, decimal_size, type_class
+from eligibility.sql.verdicts import Filter, Label, SelectionFlags, Verdict, Verdicts
+from eligibility.wire import untrusted
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.escape import is_shown
+from eligibility.wire.model import Model
+from eligibility.wire.untrusted import JSON_BYTES_MAX, JSON_NESTING_MAX, EvidenceError, from_json
 
 NO_HASH = "0" * 64
 CELL = {"type": "INTEGER", "text": "1"}
@@ -86,7 +76,7 @@ def observation(**changes: Any) -> Observation:
         "engine": Engine(name="duckdb", version="2.0.1", settings=(("threads", "2"),)),
         "reading": EngineReading(shape=None, reasons=(Reason.JOIN,), plan_sha256=NO_HASH),
         "columns": (OutputColumn(position=0, name="a", type="INTEGER"),),
-        "rows": ((evidence.Cell(**CELL),),),
+        "rows": ((Cell(**CELL),),),
         "truncated": None,
         "captured_at": "2026-01-01T00:00:00.000000Z",
     }
@@ -97,7 +87,7 @@ def observation(**changes: Any) -> Observation:
 
 MODELS = [
     made
-    for module in (evidence, shape)
+    for module in (schema, shape, observed, verdicts, facts)
     for made in vars(module).values()
     if isinstance(made, type) and issubclass(made, Model) and made is not Model
 ]
@@ -138,15 +128,15 @@ def test_an_observation_is_sealed_over_all_of_it():
     "value", ["a", "é\u2028\U0001f600", "\x00\x1f\x7f", '"\\', "\ufffe", "\u202e", ""]
 )
 def test_canonical_bytes_keep_every_text(value):
-    made = evidence.Cell(type="VARCHAR", text=value)
-    assert from_json(evidence.Cell, canonical_bytes(made)) == made
+    made = Cell(type="VARCHAR", text=value)
+    assert from_json(Cell, canonical_bytes(made)) == made
     assert json.loads(canonical_bytes(made, without="type")) == {"text": value}
 
 
 def test_a_release_answers_with_its_lines_and_nothing_else():
     fact = Fact(
         label=Label(kind="column", table=("main", "t"), column="a", calculation=None),
-        value=evidence.Cell(**CELL),
+        value=Cell(**CELL),
         exact=True,
         row=0,
         column=0,
@@ -164,7 +154,7 @@ def test_a_release_answers_with_its_lines_and_nothing_else():
         "no_answer_at": None,
         "origin": "unverified",
         "observation": None,
-        "complete": evidence.Complete(result=True, table=True),
+        "complete": Complete(result=True, table=True),
         "rows_are_table_rows": True,
     }
     made = Release(facts=(fact, fact), no_answer=False, no_answer_reason=None, **fields)
@@ -433,7 +423,7 @@ def test_large_nonsense_comes_to_an_end(raw):
 )
 def test_depth_is_that_of_the_deepest_bracket(brackets):
     depths = itertools.accumulate(1 if bracket in "[{" else -1 for bracket in brackets)
-    assert evidence._is_too_deep(brackets.encode()) == (max(depths, default=0) > JSON_NESTING_MAX)
+    assert untrusted._is_too_deep(brackets.encode()) == (max(depths, default=0) > JSON_NESTING_MAX)
 
 
 UNIONS = {

@@ -11,10 +11,12 @@ import pytest
 
 import preview
 from eligibility import release
-from eligibility.bundle import verify
-from eligibility.evidence import EvidenceError, Observation, Release, from_json
+from eligibility.evidence.bundle import verify
+from eligibility.evidence.verification import Code, Verification
 from eligibility.reasons import Reason
-from eligibility.verification import Code, Verification
+from eligibility.sql.facts import Release
+from eligibility.sql.observation import Observation
+from eligibility.wire.untrusted import EvidenceError, from_json
 from preview.audit import audit
 from preview.signing import public_keys
 from tests.bundles import Tree, forged, payload_of

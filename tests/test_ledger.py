@@ -19,8 +19,8 @@ import pytest
 import preview
 from benchmarks.kill import kills, observation
 from eligibility import Reason, release
-from eligibility.evidence import Observation
-from eligibility.record import entry_hash, key_id
+from eligibility.evidence.entry import entry_hash, key_id
+from eligibility.sql.observation import Observation
 from preview import ledger as ledgers
 from preview.audit import audit
 from preview.signing import SigningKey, make_key, public_keys, read_private

@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eligibility.evidence import Column
-from eligibility.literal import (
-    DECIMAL_DIGITS_MAX,
-    canonical_number,
-    exact,
-    fits,
-    keeps_column,
-)
-from eligibility.types import FLOAT_DIGITS, INTEGER_RANGES, decimal_size
+from eligibility.sql.literal import DECIMAL_DIGITS_MAX, canonical_number, exact, fits, keeps_column
+from eligibility.sql.schema import Column
+from eligibility.sql.types import FLOAT_DIGITS, INTEGER_RANGES, decimal_size
 
 INTEGERS = tuple(INTEGER_RANGES)
 STAMPS = ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP_NS")

@@ -6,20 +6,14 @@ from typing import Any
 
 import pytest
 
-from eligibility.classify import classify
-from eligibility.evidence import (
-    CELL_TEXT_BYTES_MAX,
-    Cell,
-    Claim,
-    EngineReading,
-    Observation,
-    Schema,
-)
 from eligibility.reasons import Reason
-from eligibility.release import given, release
-from eligibility.rules import same_predicate
-from eligibility.shape import (
-    COUNT_MAX,
+from eligibility.sql.classify import classify
+from eligibility.sql.facts import Claim
+from eligibility.sql.observation import CELL_TEXT_BYTES_MAX, Cell, EngineReading, Observation
+from eligibility.sql.release import given, release
+from eligibility.sql.rules import same_predicate
+from eligibility.sql.schema import Schema
+from eligibility.sql.shape import (
     Aggregate,
     Comparison,
     Conjunction,
@@ -32,6 +26,7 @@ from eligibility.shape import (
     Truth,
     Unstatable,
 )
+from eligibility.wire.model import COUNT_MAX
 from preview.engine_reading import (
     PLAN_QUERY,
     _cast,

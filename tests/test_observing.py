@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import preview
-from eligibility.evidence import Engine, EngineReading, Observation
 from eligibility.reasons import Reason
+from eligibility.sql.observation import Engine, EngineReading, Observation
 from preview.capture import Captured
 from preview.observing import Observer
 from tests.pinned import csv, pin_one

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 import preview
-from eligibility.manifest import (
+from eligibility.sql.manifest import (
     DelimitedDialect,
     DeltaOrigin,
     Doubt,

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from eligibility import reading
-from eligibility.reading import PARSED_MAX, read
 from eligibility.reasons import Reason
-from eligibility.shape import Selection
-from eligibility.statement import problems
-from eligibility.text import (
+from eligibility.sql import parse
+from eligibility.sql.limits import problems
+from eligibility.sql.parse import PARSED_MAX, read
+from eligibility.sql.shape import Selection
+from eligibility.sql.syntax import (
     Calculated,
     Compared,
     Found,
@@ -441,14 +441,14 @@ def is_withheld(made: TextReading) -> bool:
 
 @pytest.mark.parametrize("text", READ_WHOLE)
 def test_an_argument_that_is_not_listed_is_seen_in_every_node(text):
-    (plain,) = reading._DIALECT.parse(text)
+    (plain,) = parse._DIALECT.parse(text)
     assert isinstance(plain, exp.Select)
-    assert not is_withheld(reading._select(plain))
+    assert not is_withheld(parse._select(plain))
     for place in range(len(list(plain.walk()))):
         strange = plain.copy()
         node = list(strange.walk())[place]
         node.set("strange", exp.true())
-        assert is_withheld(reading._select(strange)), repr(node)
+        assert is_withheld(parse._select(strange)), repr(node)
 
 
 # --- always -------------------------------------------------------------------------------------
@@ -473,13 +473,13 @@ def test_a_search_of_the_whole_tree_finds_nothing_more(text):
     made = read(text)
     if made.reasons in ((Reason.NOT_SQL,), (Reason.TOKEN_UNREADABLE,)) or not made.outputs:
         return
-    tokens = reading._DIALECT.tokenize(text)
+    tokens = parse._DIALECT.tokenize(text)
     (root,) = [
         tree
-        for tree in reading._DIALECT.parser().parse(tokens, text)
+        for tree in parse._DIALECT.parser().parse(tokens, text)
         if tree is not None and not isinstance(tree, exp.Semicolon)
     ]
-    assert set(reading._anywhere(root)) <= set(made.reasons)
+    assert set(parse._anywhere(root)) <= set(made.reasons)
 
 
 def test_no_statement_text_is_logged(caplog):
@@ -497,7 +497,7 @@ def test_what_the_parser_raises_is_no_reading(monkeypatch):
     def broken(*_: object) -> None:
         raise KeyError("of the parser")
 
-    monkeypatch.setattr(reading._PARSING, "parser", SimpleNamespace(parse=broken))
+    monkeypatch.setattr(parse._PARSING, "parser", SimpleNamespace(parse=broken))
     assert read("SELECT a FROM t").reasons == (Reason.NOT_SQL,)
 
 
@@ -505,7 +505,7 @@ def test_the_end_of_the_stack_is_for_the_caller(monkeypatch):
     def deep(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(reading._PARSING, "parser", SimpleNamespace(parse=deep))
+    monkeypatch.setattr(parse._PARSING, "parser", SimpleNamespace(parse=deep))
     with pytest.raises(RecursionError):
         read("SELECT a FROM t")
 
@@ -518,5 +518,5 @@ def test_a_text_leaves_nothing_behind_for_the_next(monkeypatch):
     assert len(texts) > 500
     one_after_the_other = [read(text) for text in texts]
     for text, made in zip(texts, one_after_the_other, strict=True):
-        monkeypatch.setattr(reading, "_PARSING", reading._Parsing())
+        monkeypatch.setattr(parse, "_PARSING", parse._Parsing())
         assert read(text) == made

@@ -24,8 +24,9 @@ import pytest
 
 import preview
 from eligibility import classify
-from eligibility.evidence import Observation, from_json
 from eligibility.reasons import Reason
+from eligibility.sql.observation import Observation
+from eligibility.wire.untrusted import from_json
 from preview import recorder as recorders
 from preview.capture import Captured
 

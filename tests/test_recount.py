@@ -2,10 +2,11 @@
 
 import pytest
 
-from eligibility import recount
-from eligibility.evidence import Cell, GroupCell
 from eligibility.reasons import Reason
-from eligibility.shape import Unstatable
+from eligibility.sql import recount
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.observation import Cell
+from eligibility.sql.shape import Unstatable
 from tests.engine import Engine
 
 SETUP = [

@@ -7,7 +7,7 @@ import pytest
 
 import preview
 from eligibility import Observation
-from eligibility.verification import Code
+from eligibility.evidence.verification import Code
 from preview import Recorder, Snapshot, recorder, reexecute, reexecution
 from tests.bundles import forged
 

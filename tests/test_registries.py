@@ -4,8 +4,9 @@ from typing import Any, get_args
 
 import pytest
 
-from eligibility import Reason, Schema, parse, reading
-from eligibility.shape import Calculation, Predicate
+from eligibility import Reason, Schema, parse
+from eligibility.sql import parse as text_reading
+from eligibility.sql.shape import Calculation, Predicate
 from preview import engine_reading
 from tests.corpus import ROOT
 from tests.oracle import _truth
@@ -33,7 +34,7 @@ LINES = {
 
 @pytest.mark.parametrize("calculation", CALCULATIONS)
 def test_a_calculation_is_read_by_both_readings_written_and_decided(calculation):
-    assert calculation in reading._CALCULATIONS.values()
+    assert calculation in text_reading._CALCULATIONS.values()
     assert calculation in engine_reading._AGGREGATES.values()
     found = parse(f"{calculation}(t.n) = 1", SCHEMA)
     assert found is not None

@@ -10,32 +10,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from eligibility.evidence import (
+from eligibility.reasons import Reason
+from eligibility.sql.facts import CLAIMS_MAX, Claim, Fact, Release
+from eligibility.sql.manifest import LogicalPart, logical_id
+from eligibility.sql.observation import (
     CELL_TEXT_BYTES_MAX,
-    CLAIMS_MAX,
     Cell,
     CellBound,
-    Claim,
-    Column,
     Engine,
     EngineReading,
-    Fact,
-    Filter,
-    Label,
     Observation,
     OutputColumn,
-    Pin,
-    Release,
-    Schema,
-    SelectionFlags,
-    Verdict,
-    Verdicts,
-    from_json,
 )
-from eligibility.manifest import LogicalPart, logical_id
-from eligibility.reasons import Reason
-from eligibility.release import CELL_CHARACTERS_MAX, _outputs, release
-from eligibility.shape import (
+from eligibility.sql.release import CELL_CHARACTERS_MAX, _outputs, release
+from eligibility.sql.schema import Column, Pin, Schema
+from eligibility.sql.shape import (
     Aggregate,
     Calculation,
     Comparison,
@@ -48,7 +37,9 @@ from eligibility.shape import (
     Shape,
     Value,
 )
-from eligibility.wording import parse
+from eligibility.sql.verdicts import Filter, Label, SelectionFlags, Verdict, Verdicts
+from eligibility.sql.wording import parse
+from eligibility.wire.untrusted import from_json
 
 NO_HASH = "0" * 64
 TYPES = {

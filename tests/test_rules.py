@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from eligibility.classify import classify
-from eligibility.evidence import Column, EngineReading, Label, Pin, Schema, Verdicts
 from eligibility.reasons import Reason, in_order
-from eligibility.rules import same_predicate
-from eligibility.shape import (
-    FILTER_LITERALS_MAX,
+from eligibility.sql.classify import classify
+from eligibility.sql.observation import EngineReading
+from eligibility.sql.policy import FILTER_LITERALS_MAX
+from eligibility.sql.rules import same_predicate
+from eligibility.sql.schema import Column, Pin, Schema
+from eligibility.sql.shape import (
     Aggregate,
     Comparison,
     Conjunction,
@@ -32,6 +33,7 @@ from eligibility.shape import (
     Value,
     conjoin,
 )
+from eligibility.sql.verdicts import Label, Verdicts
 from tests.corpus import TABLES, cases, unescaped
 from tests.engine import Engine
 from tests.oracle import Oracle

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 import preview
 from eligibility import Reason, classify, explain
-from eligibility.bundle import verify
-from eligibility.shape import Model
+from eligibility.evidence.bundle import verify
+from eligibility.wire.model import Model
 from tests.tools.schemas import DOCUMENTS, FOLDER, pages, schema
 
 STATEMENT = """
@@ -28,7 +28,8 @@ WORDS = {
     *("properties", "required", "additionalProperties", "prefixItems", "items"),
     *("minItems", "maxItems", "minimum", "maximum", "exclusiveMaximum", "pattern"),
 }
-MODULES = ("evidence", "shape", "manifest", "record", "bundle", "verification")
+MODULES = """sql.schema sql.shape sql.observation sql.verdicts sql.facts sql.manifest
+    evidence.entry evidence.bundle evidence.verification""".split()
 
 
 def allows(schema: dict[str, Any], value: Any, root: dict[str, Any]) -> bool:

@@ -7,8 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from eligibility.evidence import CELL_TEXT_BYTES_MAX, COLUMNS_MAX, ROWS_MAX, Column, Pin
 from eligibility.reasons import Reason
+from eligibility.sql.observation import CELL_TEXT_BYTES_MAX, COLUMNS_MAX, ROWS_MAX
+from eligibility.sql.schema import Column, Pin
 from preview import capture as captures
 from preview.capture import CALLS_REFUSED, TABLE_FUNCTIONS_RUN, Captured, Failed, Refused
 from preview.sealed import open_sealed

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from eligibility import Reason, Verdicts
-from eligibility.evidence import Label
+from eligibility.sql.verdicts import Label
 from evidence_adapters.cli.program import run
 from evidence_adapters.cli.verbs import app
 from tests.engine import Engine

@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import preview
-from eligibility.evidence import canonical_bytes
-from eligibility.manifest import Manifest, logical_id
+from eligibility.sql.manifest import Manifest, logical_id
+from eligibility.wire.canonical import canonical_bytes
 from preview import snapshot as snapshots
 from preview.sources import files as sources
 from tests.pinned import database, flip, pin_one, rows_of, writable

@@ -25,8 +25,8 @@ from eligibility import (
     parse,
     release,
 )
-from eligibility.evidence import Cell, EngineReading
 from eligibility.reasons import Reason
+from eligibility.sql.observation import Cell, EngineReading
 from preview.capture import Read, read
 from tests.soundness import page
 from tests.soundness.campaign import MIX

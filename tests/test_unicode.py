@@ -6,12 +6,13 @@ from bisect import bisect_right
 
 import pytest
 
-from eligibility import characters as table
 from eligibility import classify
-from eligibility.evidence import Schema
 from eligibility.reasons import Reason
-from eligibility.statement import problems
-from eligibility.unicode import CHARACTERS_VERSION, exact_text, is_shown, is_word
+from eligibility.sql.limits import problems
+from eligibility.sql.literal import exact_text
+from eligibility.sql.schema import Schema
+from eligibility.wire import characters as table
+from eligibility.wire.escape import CHARACTERS_VERSION, is_shown, is_word
 from evidence_adapters.cli.visible import runs_back, visible
 from tests.tools import characters
 

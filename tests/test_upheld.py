@@ -9,10 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 import preview
-from eligibility import release, upheld
-from eligibility.evidence import Cell, Observation, from_json
-from eligibility.manifest import Manifest
-from eligibility.verification import Code
+from eligibility import release
+from eligibility.evidence import upheld
+from eligibility.evidence.verification import Code
+from eligibility.sql.manifest import Manifest
+from eligibility.sql.observation import Cell, Observation
+from eligibility.wire.untrusted import from_json
 
 FORMAT_1 = Path(__file__).parent / "data" / "format-1"
 

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eligibility.evidence import Cell, GroupCell, Label, Schema
 from eligibility.reasons import Reason
-from eligibility.shape import (
-    FILTER_DEPTH_MAX,
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.literal import EXACT_TEXT_MAX, exact_text
+from eligibility.sql.observation import Cell
+from eligibility.sql.policy import FILTER_DEPTH_MAX
+from eligibility.sql.schema import Schema
+from eligibility.sql.shape import (
     ColumnComparison,
     Comparison,
     Conjunction,
@@ -24,9 +27,9 @@ from eligibility.shape import (
     Unstatable,
     Value,
 )
-from eligibility.types import type_class
-from eligibility.unicode import EXACT_TEXT_MAX, exact_text, is_shown
-from eligibility.wording import (
+from eligibility.sql.types import type_class
+from eligibility.sql.verdicts import Label
+from eligibility.sql.wording import (
     LINE_MAX,
     NOTE,
     TEXT_ORDER,
@@ -36,6 +39,7 @@ from eligibility.wording import (
     line,
     parse,
 )
+from eligibility.wire.escape import is_shown
 
 FLIGHTS = Schema.of(
     {

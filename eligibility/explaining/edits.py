@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from eligibility.classify import classify, digest_of
-from eligibility.evidence import Schema, Verdict, Verdicts
 from eligibility.explaining.found import Edit
 from eligibility.explaining.layout import lay_out
 from eligibility.explaining.marks import Probe
 from eligibility.explaining.proposals import Case, Proposal, proposals
 from eligibility.reasons import Reason
+from eligibility.sql.classify import classify, digest_of
+from eligibility.sql.schema import Schema
+from eligibility.sql.verdicts import Verdict, Verdicts
 
 JUDGED_MAX = 150
 EDITS_MAX = 3

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from eligibility.reasons import Reason
-from eligibility.shape import COUNT_MAX, Model
+from eligibility.wire.model import COUNT_MAX, Model
 
 
 class Mark(Model):

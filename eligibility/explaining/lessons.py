@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from eligibility.explaining.found import Edit, Mark
 from eligibility.reasons import Reason
-from eligibility.shape import Model
+from eligibility.wire.model import Model
 
 EXAMPLES = "examples.json"
 

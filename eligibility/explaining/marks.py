@@ -12,20 +12,13 @@ Invariants
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from eligibility.classify import classify
-from eligibility.evidence import Schema, Verdict, Verdicts
 from eligibility.explaining.found import Mark
-from eligibility.explaining.layout import (
-    Layout,
-    Span,
-    Token,
-    ends_value,
-    lay_out,
-    split,
-    unaliased,
-)
+from eligibility.explaining.layout import Layout, Span, Token, ends_value, lay_out, split, unaliased
 from eligibility.reasons import Reason, in_order
-from eligibility.unicode import is_word
+from eligibility.sql.classify import classify
+from eligibility.sql.schema import Schema
+from eligibility.sql.verdicts import Verdict, Verdicts
+from eligibility.wire.escape import is_word
 
 PROBES_MAX = 60
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from eligibility.evidence import Schema, Table, TablePath, Verdicts, fold
 from eligibility.explaining.layout import Layout, Span, Token, name_of, split, unaliased
 from eligibility.explaining.marks import Place, Probe, conditions, places
 from eligibility.explaining.respelling import respelled
 from eligibility.reasons import Reason
+from eligibility.sql.schema import Schema, Table, TablePath, fold
+from eligibility.sql.verdicts import Verdicts
 
 
 @dataclass(frozen=True, slots=True)

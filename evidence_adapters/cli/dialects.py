@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
-    from eligibility.manifest import (
+    from eligibility.sql.manifest import (
         DelimitedDialect,
         Dialect,
         JsonDialect,

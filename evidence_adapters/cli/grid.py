@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.evidence import Observation, OutputColumn
-from eligibility.types import type_class
+from eligibility.sql.observation import Observation, OutputColumn
+from eligibility.sql.types import type_class
 from evidence_adapters.cli.visible import cell, visible
 
 CELL_WIDTH_MAX = 40

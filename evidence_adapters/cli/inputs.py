@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from eligibility.evidence import JSON_BYTES_MAX, EvidenceError, Schema, from_json
 from eligibility.reasons import Reason
+from eligibility.sql.schema import Schema
+from eligibility.wire.untrusted import JSON_BYTES_MAX, EvidenceError, from_json
 from evidence_adapters.cli.trouble import FILE, SCHEMA, Trouble, usage
 
 STANDARD_INPUT = "-"

@@ -11,8 +11,9 @@ from evidence_adapters.cli.trouble import FILE, Trouble, usage
 from evidence_adapters.cli.visible import visible
 
 if TYPE_CHECKING:
-    from eligibility.evidence import Observation, Release
-    from eligibility.record import Entry, ReleaseRecord
+    from eligibility.evidence.entry import Entry, ReleaseRecord
+    from eligibility.sql.facts import Release
+    from eligibility.sql.observation import Observation
     from evidence_adapters.cli.screen import Screen
     from preview import Ledger
     from preview.audit import Audit
@@ -251,7 +252,7 @@ def exported(
     """
     import hashlib
 
-    from eligibility.bundle import verify
+    from eligibility.evidence.bundle import verify
 
     with _opened(file, sign) as opened:
         entry = _wanted(opened, what)

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eligibility import classify
-from eligibility.evidence import EvidenceError, Schema, Verdicts
 from eligibility.reasons import Reason
+from eligibility.sql.schema import Schema
+from eligibility.sql.verdicts import Verdicts
+from eligibility.wire.untrusted import EvidenceError
 from evidence_adapters.cli.documents import json_bytes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from eligibility.shape import COUNT_MAX
+from eligibility.wire.model import COUNT_MAX
 from evidence_adapters.cli.inputs import TableName, name_before, name_of, written
 from evidence_adapters.cli.trouble import Trouble, usage
 

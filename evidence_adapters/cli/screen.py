@@ -15,20 +15,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eligibility.evidence import (
-    Observation,
-    Pin,
-    Release,
-    Schema,
-    Verdict,
-    Verdicts,
-)
 from eligibility.explaining.found import Mark
 from eligibility.explaining.layout import lay_out
 from eligibility.explaining.lessons import Example, Explanation, Twin
-from eligibility.manifest import Doubt, TableSource, TableSource1
 from eligibility.reasons import Reason, in_order
-from eligibility.wording import subject_text
+from eligibility.sql.facts import Release
+from eligibility.sql.manifest import Doubt, TableSource, TableSource1
+from eligibility.sql.observation import Observation
+from eligibility.sql.schema import Pin, Schema
+from eligibility.sql.verdicts import Verdict, Verdicts
+from eligibility.sql.wording import subject_text
 from evidence_adapters.cli import dialects
 from evidence_adapters.cli.grid import Grid, shortened
 from evidence_adapters.cli.source import statement_lines

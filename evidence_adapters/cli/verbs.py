@@ -21,7 +21,7 @@ from evidence_adapters.cli.verify import verify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eligibility.evidence import Schema
+    from eligibility.sql.schema import Schema
     from evidence_adapters.cli.screen import Screen
     from preview import Ledger, Recorder, Snapshot
 

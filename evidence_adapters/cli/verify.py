@@ -20,8 +20,8 @@ from evidence_adapters.cli.progress import open_shown
 from evidence_adapters.cli.trouble import Trouble
 
 if TYPE_CHECKING:
-    from eligibility.record import PublicKey
-    from eligibility.verification import Verification
+    from eligibility.evidence.entry import PublicKey
+    from eligibility.evidence.verification import Verification
     from evidence_adapters.cli.screen import Screen
 
 _SIGNS = {"blocked": "red", "failed": "red", "unverified": "yellow", "note": "dim"}
@@ -52,12 +52,12 @@ def verify(
     trusted = None if key is None else trusted_keys(key)
     data = read_plainly(bundle, _bundle_bytes_max())
     if data is None:
-        from eligibility.verification import Code, Report
+        from eligibility.evidence.verification import Code, Report
 
         report = Report()
         report.add(Code.FILE_REFUSED, "")
         return _answer(report.verification(None))
-    from eligibility.bundle import verify
+    from eligibility.evidence.bundle import verify
 
     if snapshot is None:
         return _answer(verify(data, keys=trusted))
@@ -70,7 +70,7 @@ def verify(
 
 
 def _bundle_bytes_max() -> int:
-    from eligibility.bundle import BUNDLE_BYTES_MAX
+    from eligibility.evidence.bundle import BUNDLE_BYTES_MAX
 
     return BUNDLE_BYTES_MAX
 
@@ -123,7 +123,7 @@ def trusted_keys(path: str) -> "tuple[PublicKey, ...]":
 
     data = read_plainly(path, KEY_FILE_BYTES_MAX)
     if data is None:
-        from eligibility.verification import Code
+        from eligibility.evidence.verification import Code
 
         raise Trouble(KeyFileError.code, f"{path}: {Code.FILE_REFUSED.sentence}")
     return public_keys(data)

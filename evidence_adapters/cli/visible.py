@@ -9,8 +9,8 @@ Invariants
 
 import re
 
-from eligibility import unicode
-from eligibility.unicode import is_shown
+from eligibility.wire import escape
+from eligibility.wire.escape import is_shown
 
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _PLAIN = re.compile(r"[ -~]*")
@@ -57,7 +57,7 @@ def isolated(text: str) -> str:
 
 def runs_back(text: str) -> bool:
     """Say whether a part of a text is written from right to left."""
-    return not text.isascii() and any(map(unicode.runs_back, text))
+    return not text.isascii() and any(map(escape.runs_back, text))
 
 
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Self
 from evidence_adapters.cli.trouble import WORKER, Trouble, from_error
 
 if TYPE_CHECKING:
-    from eligibility.evidence import Schema
+    from eligibility.sql.schema import Schema
     from evidence_adapters.cli.lines import Tally
     from preview import Recorder, Snapshot
 
@@ -80,12 +80,12 @@ class Task:
     @classmethod
     def decoded(cls, frame: bytes) -> Self:
         """Read what `encoded` gave."""
-        from eligibility.evidence import Schema
+        from eligibility.sql.schema import Schema
 
         tree = json.loads(frame)
         snapshot = None
         if tree["snapshot"] is not None:
-            from eligibility.manifest import Manifest
+            from eligibility.sql.manifest import Manifest
             from preview import Snapshot
 
             told = tree["snapshot"]

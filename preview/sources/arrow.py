@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eligibility.manifest import TypedColumn, TypedDialect
+from eligibility.sql.manifest import TypedColumn, TypedDialect
 from preview.errors import SourceError
 from preview.sources.files import reading as reading_file
 from preview.sources.readable import (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from eligibility.shape import cached_property
+from eligibility.wire.model import cached_property
 from preview.sources.misfits import Fault, misplaced, ragged, unclosed
 from preview.sources.records import LINE_END, lines_in
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from eligibility.types import base_name
+from eligibility.sql.types import base_name
 from preview.errors import SourceError
 from preview.sources.classes import NumberMarks
 from preview.sources.exact_text import form_of

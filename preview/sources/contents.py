@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eligibility.manifest import Format
+from eligibility.sql.manifest import Format
 from preview.errors import SourceError
 from preview.sources.files import COMPRESSED, reading
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from eligibility.manifest import DelimitedDialect
+from eligibility.sql.manifest import DelimitedDialect
 from preview.errors import SourceError
 from preview.sources.classes import Kind
 from preview.sources.encoding import Decoded, decoded

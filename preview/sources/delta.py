@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from eligibility.manifest import DeltaOrigin
+from eligibility.sql.manifest import DeltaOrigin
 from preview.errors import SourceError
 from preview.sources.lake import LakeColumn, LakeFile, extra, read, refused
 from preview.sources.readable import Readable, Reading, literal, quoted

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from eligibility.manifest import Doubt
+from eligibility.sql.manifest import Doubt
 
 
 def in_words(doubt: Doubt) -> str:

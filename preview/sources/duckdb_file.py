@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import duckdb
 
-from eligibility.evidence import fold
+from eligibility.sql.schema import fold
 from preview.errors import SourceError
 from preview.sources.readable import Readable, Reading, literal, quoted, rows_of
 from preview.sources.source import Source

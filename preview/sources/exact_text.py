@@ -7,7 +7,7 @@ Invariants
 
 import re
 
-from eligibility.types import FRACTION_DIGITS, decimal_size, type_class
+from eligibility.sql.types import FRACTION_DIGITS, decimal_size, type_class
 from preview.sources.classes import NumberMarks
 
 _DAY = r"[+-]?[0-9]+[-/][0-9]{1,2}[-/][0-9]{1,2}( \(BC\))?"

@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eligibility.manifest import SourceFile
+from eligibility.sql.manifest import SourceFile
 from preview.errors import SourceError, TargetError
 
 FileProgress = Callable[[str, int, int], None]

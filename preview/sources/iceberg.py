@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from eligibility.manifest import IcebergOrigin
+from eligibility.sql.manifest import IcebergOrigin
 from preview.errors import SourceError
 from preview.sources.files import reading as reading_file
 from preview.sources.lake import LakeColumn, LakeFile, extra, read, refused

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
-from eligibility.evidence import fold
+from eligibility.sql.schema import fold
 from preview.sources import json_tokens
 from preview.sources.encoding import Decoded
 from preview.sources.json_grammar import (

@@ -17,8 +17,8 @@ from typing import Literal
 
 import duckdb
 
-from eligibility.evidence import fold
-from eligibility.manifest import JsonDialect, TextColumn
+from eligibility.sql.manifest import JsonDialect, TextColumn
+from eligibility.sql.schema import fold
 from preview.errors import SourceError
 from preview.sources.classes import Kind
 from preview.sources.encoding import Decoded, decoded

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-from eligibility.manifest import TypedDialect
+from eligibility.sql.manifest import TypedDialect
 from preview.sources.partitions import doubts_of, partitions_of
 from preview.sources.readable import Readable, Reading, Told, check_names, columns_of
 from preview.sources.source import Source

@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from eligibility.manifest import Origin
+from eligibility.sql.manifest import Origin
 from preview.errors import SourceError
 from preview.sources import parquet
 from preview.sources.options import ReadOptions

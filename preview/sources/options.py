@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from eligibility.shape import COUNT_MAX, Model
+from eligibility.wire.model import COUNT_MAX, Model
 
 # How a source is read without an option; `--format` takes these.
 GivenFormat = Literal["csv", "tsv", "json", "parquet", "arrow"]

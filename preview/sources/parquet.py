@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eligibility.manifest import TypedColumn, TypedDialect
+from eligibility.sql.manifest import TypedColumn, TypedDialect
 from preview.errors import SourceError
 from preview.sources import files
 from preview.sources.partitions import partitions_of

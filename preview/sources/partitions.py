@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from eligibility.manifest import Doubt, TextColumn
+from eligibility.sql.manifest import Doubt, TextColumn
 from preview.errors import SourceError
 from preview.sources.readable import literal, quoted
 from preview.sources.shapes import Finder

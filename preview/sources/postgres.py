@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from eligibility.evidence import fold
-from eligibility.manifest import PostgresOrigin, TypedColumn, TypedDialect
+from eligibility.sql.manifest import PostgresOrigin, TypedColumn, TypedDialect
+from eligibility.sql.schema import fold
 from preview.errors import SourceError
 from preview.sources.lake import refused
 from preview.sources.postgres_server import Server, Table, connected, failed

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 
 import duckdb
 
-from eligibility.evidence import CATALOG
-from eligibility.manifest import Prepared, PreparedOrigin
-from eligibility.statement import refusal
+from eligibility.sql.limits import refusal
+from eligibility.sql.manifest import Prepared, PreparedOrigin
+from eligibility.sql.schema import CATALOG
 from preview.capture import Broken, Failed, Planned, Refused, nodes, planned
 from preview.errors import SourceError
 from preview.sources.files import reading as reading_file

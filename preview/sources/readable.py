@@ -17,8 +17,8 @@ import duckdb
 import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
-from eligibility.evidence import Pin, fold
-from eligibility.manifest import Dialect, Doubt, Origin, SourceFile
+from eligibility.sql.manifest import Dialect, Doubt, Origin, SourceFile
+from eligibility.sql.schema import Pin, fold
 from preview.errors import SourceError
 from preview.sources.source import Source
 

@@ -15,7 +15,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eligibility.shape import cached_property
+from eligibility.wire.model import cached_property
 from preview.sources.classes import (
     NUMBERS,
     OFFSET,
@@ -54,7 +54,7 @@ class Looks:
     """What a column that is text looks like.
 
     Attributes:
-        code: as in `eligibility.manifest.Doubt`.
+        code: as in `eligibility.sql.manifest.Doubt`.
         classes: what the values that look like more are; empty where all are.
         values: how many of them.
         type: that they look like.

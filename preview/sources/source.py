@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eligibility.manifest import Format
+from eligibility.sql.manifest import Format
 from preview.errors import SourceError
 from preview.sources.contents import check_content
 from preview.sources.files import COMPRESSED, reading, zip_member

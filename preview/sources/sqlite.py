@@ -22,8 +22,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from eligibility.evidence import fold
-from eligibility.manifest import SqliteOrigin, TypedColumn, TypedDialect
+from eligibility.sql.manifest import SqliteOrigin, TypedColumn, TypedDialect
+from eligibility.sql.schema import fold
 from preview.errors import SourceError
 from preview.sources.classes import Kind
 from preview.sources.files import reading as reading_file

@@ -22,8 +22,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eligibility.evidence import fold
-from eligibility.manifest import Doubt, TextColumn
+from eligibility.sql.manifest import Doubt, TextColumn
+from eligibility.sql.schema import fold
 from preview.errors import SourceError
 from preview.sources.casts import Cast, date_cast, found_cast, given_cast, normal
 from preview.sources.classes import PLAIN, Kind, NumberMarks, matches

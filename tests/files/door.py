@@ -20,8 +20,9 @@ from unittest.mock import patch
 import duckdb
 
 import preview
-from eligibility.evidence import CATALOG, canonical_bytes
-from eligibility.manifest import TableSource
+from eligibility.sql.manifest import TableSource
+from eligibility.sql.schema import CATALOG
+from eligibility.wire.canonical import canonical_bytes
 from preview import pinning
 from preview.snapshot import CONFIG
 from preview.sources import structure

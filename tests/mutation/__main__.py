@@ -40,8 +40,8 @@ from tests.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
-    "eligibility.rules",
-    "eligibility.received",
+    "eligibility.sql.rules",
+    "eligibility.sql.received",
     "eligibility.release",
     "preview.engine_reading",
 )

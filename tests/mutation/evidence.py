@@ -10,9 +10,10 @@ import duckdb
 from pydantic import TypeAdapter
 
 import preview
-from eligibility.evidence import Observation, Pin
 from eligibility.reasons import Reason
-from eligibility.shape import Model
+from eligibility.sql.observation import Observation
+from eligibility.sql.schema import Pin
+from eligibility.wire.model import Model
 from preview.engine_reading import PLAN_QUERY
 from preview.snapshot import DATABASE_NAME
 from tests.corpus import TABLES, Case, cases, unescaped

@@ -11,7 +11,8 @@ import duckdb
 import pytest
 
 from eligibility import classify, release
-from eligibility.evidence import Observation, Schema
+from eligibility.sql.observation import Observation
+from eligibility.sql.schema import Schema
 from preview.engine_reading import read_plan
 from preview.snapshot import DATABASE_NAME
 from tests.corpus import Case, cases, complete_line, merged, released_lines

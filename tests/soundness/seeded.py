@@ -22,9 +22,11 @@ from unittest.mock import patch
 
 from sqlglot import exp
 
-import eligibility.rules  # noqa: F401  `patch` looks it up by name
-from eligibility import evidence, literal, reading, rules
-from eligibility.evidence import Label
+import eligibility.sql.rules  # noqa: F401  `patch` looks it up by name
+from eligibility.sql import classify, literal, parse, rules
+from eligibility.sql.schema import Column, Schema, Table
+from eligibility.sql.syntax import TextReading
+from eligibility.sql.verdicts import Label, Verdict
 from preview import engine_reading
 from tests.soundness.campaign import MIX
 from tests.soundness.generator import Writer, corpus_words
@@ -37,62 +39,66 @@ _READ_BY_ENGINE = rules._judge
 
 def _one_reading(*given: Any, **named: Any) -> Any:
     """Decide as if the engine had not been asked."""
-    names, shape, table, _ = given
-    return _READ_BY_ENGINE(names, shape, table, None, **named)
+    names, shape, every, _ = given
+    return _READ_BY_ENGINE(names, shape, every, None, **named)
 
 
 ONE_READING: Change = (rules, "_judge", _one_reading)
 
 
 def _without_alias_list() -> list[Change]:
-    true_source = reading._source
+    true_source = parse._source
 
     def source(clause: Any, reasons: Any) -> Any:
         for alias in clause.find_all(exp.TableAlias) if clause else ():
             alias.set("columns", None)
         return true_source(clause, reasons)
 
-    return [(reading, "_source", source), ONE_READING]
+    return [(parse, "_source", source), ONE_READING]
 
 
 def _unicode_folding() -> list[Change]:
     def folded(name: str) -> str:
         return unicodedata.normalize("NFKC", name).casefold()
 
-    def column(table: evidence.Table, name: str) -> evidence.Column | None:
+    def column(table: Table, name: str) -> Column | None:
         return next((c for c in table.columns if folded(c.name) == folded(name)), None)
 
-    return [(evidence.Table, "column", column), ONE_READING]
+    return [(Table, "column", column), ONE_READING]
 
 
 def _filters_not_compared() -> list[Change]:
-    true_condition = reading._condition
+    true_condition = parse._condition
 
     def condition(node: exp.Expr, *given: Any) -> Any:
         for like in (*node.find_all(exp.Like), *node.find_all(exp.ILike)):
             like.set("negate", None)  # a slip that the comparison is there to catch
         return true_condition(node, *given)
 
-    return [(rules, "same_predicate", lambda *_: True), (reading, "_condition", condition)]
+    return [(rules, "same_predicate", lambda *_: True), (parse, "_condition", condition)]
 
 
 def _unary_plus() -> list[Change]:
-    return [(reading, "_has_unreadable_token", lambda _: False), ONE_READING]
+    return [(parse, "_has_unreadable_token", lambda _: False), ONE_READING]
 
 
 def _label_by_name() -> list[Change]:
-    def renamed(given: evidence.Verdict, table: evidence.Table) -> evidence.Verdict:
+    def renamed(given: Verdict, table: Table) -> Verdict:
         named = table.column(given.name)
         if given.label is None or given.label.column is None or named is None:
             return given
         label = Label(**{**given.label.model_dump(), "column": named.name})
-        return evidence.Verdict(**{**dict(given), "label": label})
+        return Verdict(**{**dict(given), "label": label})
 
-    def judged(names: Any, shape: Any, table: evidence.Table, *given: Any, **named: Any) -> Any:
-        made = _READ_BY_ENGINE(names, shape, table, *given, **named)
+    true_decide = rules.decide
+
+    def decided(reading: TextReading, schema: Schema, *given: Any) -> Any:
+        made, table = true_decide(reading, schema, *given), schema.find(reading.source)
+        if table is None:
+            return made
         return replace(made, outputs=tuple(renamed(one, table) for one in made.outputs))
 
-    return [(rules, "_judge", judged)]
+    return [(classify, "decide", decided)]
 
 
 def _rounded_literals() -> list[Change]:
@@ -107,7 +113,7 @@ def _trusted_macro() -> list[Change]:
 
 
 def _without_rollup() -> list[Change]:
-    true_keys = reading._keys
+    true_keys = parse._keys
 
     def keys(group: Any, reasons: Any) -> Any:
         for rollup in list(group.find_all(exp.Rollup)) if group else ():
@@ -116,7 +122,7 @@ def _without_rollup() -> list[Change]:
             group.set("expressions", [*group.expressions, *rollup.expressions])
         return true_keys(group, reasons)
 
-    return [(reading, "_keys", keys), ONE_READING]
+    return [(parse, "_keys", keys), ONE_READING]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import duckdb
 
-from eligibility.evidence import Label, SelectionFlags
+from eligibility.sql.verdicts import Label, SelectionFlags
 from tests.soundness.tables import Data, Path2
 
 TREE_QUERY = "SELECT json_serialize_sql(?::VARCHAR)"

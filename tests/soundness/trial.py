@@ -18,9 +18,10 @@ from typing import Literal, Self
 import duckdb
 
 from eligibility import Observation, Release, Verdicts, classify, release
-from eligibility.evidence import CellBound, Claim, Engine
 from eligibility.reasons import Reason
-from eligibility.statement import refusal
+from eligibility.sql.facts import Claim
+from eligibility.sql.limits import refusal
+from eligibility.sql.observation import CellBound, Engine
 from preview.bounds import Measured, measure, question
 from preview.capture import Captured, capture
 from preview.observing import Observer

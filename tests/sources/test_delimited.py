@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import preview
-from eligibility.manifest import DelimitedDialect, TableSource
+from eligibility.sql.manifest import DelimitedDialect, TableSource
 from preview.sources import structure
 from preview.sources.records import Chunk, Structure, line_of, lines_in, records_of
 from preview.sources.structure import Scan, detect, scan

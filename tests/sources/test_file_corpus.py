@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import preview
-from eligibility.manifest import DelimitedDialect, TableSource
+from eligibility.sql.manifest import DelimitedDialect, TableSource
 from preview.sources.doubts import in_words
 from tests.file_corpus import cases
 from tests.pinned import rows_of

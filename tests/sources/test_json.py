@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preview
-from eligibility.manifest import JsonDialect, TableSource
+from eligibility.sql.manifest import JsonDialect, TableSource
 from preview.sources import json_aside, json_tokens
 from preview.sources.encoding import Decoded
 from preview.sources.json_parser import JsonText, Run

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import preview
-from eligibility.manifest import Prepared
+from eligibility.sql.manifest import Prepared
 from tests.pinned import csv, refused, rows_of, source_of
 
 ORDERS = pa.table({"id": [1, 2, 3], "customer": [1, 1, 2], "amount": [1.5, 2.5, 3.5]})

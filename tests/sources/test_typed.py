@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import preview
-from eligibility.manifest import TableSource, TypedDialect
+from eligibility.sql.manifest import TableSource, TypedDialect
 from preview.sources import files
 from tests.pinned import csv, pin_one, refused, rows_of, types_of
 

@@ -1,4 +1,4 @@
-"""The table of characters that the decision goes by: `eligibility/characters.py`.
+"""The table of characters that the decision goes by: `eligibility/wire/characters.py`.
 
     pip install unicodedata2==16.0.0
     python -m tests.tools.characters  writes it anew
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "16.0.0"
-TABLE = Path(__file__).resolve().parents[2] / "eligibility" / "characters.py"
+TABLE = Path(__file__).resolve().parents[2] / "eligibility" / "wire" / "characters.py"
 
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt, as inclusive ranges; the same from
 # Unicode 14.0 to 16.0. The databases that Python has lack the property.
@@ -56,7 +56,7 @@ VERSION = "{version}"
 
 
 def is_shown(category: str, code: int) -> bool:
-    """Say whether a character is shown as it is (U1 of `eligibility.unicode`)."""
+    """Say whether a character is shown as it is (U1 of `eligibility.wire.escape`)."""
     return (category[0] in "LMPS" or category == "Nd") and not any(
         first <= code <= last for first, last in DEFAULT_IGNORABLE
     )

@@ -29,9 +29,10 @@ from typing import Any, cast
 import duckdb
 
 from eligibility import Reason, classify
-from eligibility.evidence import CATALOG, Pin, Schema, Verdicts, fold
 from eligibility.reasons import in_order
-from eligibility.statement import refusal
+from eligibility.sql.limits import refusal
+from eligibility.sql.schema import CATALOG, Pin, Schema, fold
+from eligibility.sql.verdicts import Verdicts
 from preview import capture
 from preview.sealed import open_sealed
 from preview.sources.readable import quoted

@@ -27,9 +27,9 @@ from typing import Any
 from typer.main import get_command
 
 from eligibility import Edit, classify, edits, marks
-from eligibility.evidence import Verdicts
 from eligibility.explaining.layout import lay_out
 from eligibility.reasons import Reason
+from eligibility.sql.verdicts import Verdicts
 from evidence_adapters.cli.verbs import app
 from evidence_adapters.cli.visible import visible
 from tests.corpus import TABLES, Case, cases, decided_lines, unescaped

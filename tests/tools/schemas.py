@@ -12,23 +12,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from eligibility.bundle import Envelope, Statement
-from eligibility.evidence import (
-    CLAIMS_MAX,
-    Claim,
-    EngineReading,
-    Fact,
-    Observation,
-    Release,
-    ReturnedPreview,
-    Schema,
-    Verdicts,
-)
+from eligibility.evidence.bundle import Envelope, Statement
+from eligibility.evidence.entry import Entry, ObservationRecord, ReleaseRecord
+from eligibility.evidence.verification import Verification
 from eligibility.explaining.lessons import Explanation
-from eligibility.manifest import Manifest
-from eligibility.record import Entry, ObservationRecord, ReleaseRecord
-from eligibility.shape import Shape
-from eligibility.verification import Verification
+from eligibility.sql.facts import CLAIMS_MAX, Claim, Fact, Release
+from eligibility.sql.manifest import Manifest
+from eligibility.sql.observation import EngineReading, Observation, ReturnedPreview
+from eligibility.sql.schema import Schema
+from eligibility.sql.shape import Shape
+from eligibility.sql.verdicts import Verdicts
 from preview.checking import Checked
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"

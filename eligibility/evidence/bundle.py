@@ -22,10 +22,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from eligibility.evidence import EvidenceError, Release, Sha256, canonical_bytes, from_json
-from eligibility.manifest import Manifest, logical_id
-from eligibility.reasons import Reason
-from eligibility.record import (
+from eligibility.evidence.entry import (
     Entry,
     Kind,
     ObservationRecord,
@@ -35,11 +32,16 @@ from eligibility.record import (
     key_id,
     payload_hash,
 )
-from eligibility.release import release
-from eligibility.replay import compared
-from eligibility.shape import Model
-from eligibility.upheld import Execute
-from eligibility.verification import Code, Counts, Hashes, Report, Verification
+from eligibility.evidence.replay import compared
+from eligibility.evidence.upheld import Execute
+from eligibility.evidence.verification import Code, Counts, Hashes, Report, Verification
+from eligibility.reasons import Reason
+from eligibility.sql.facts import Release
+from eligibility.sql.manifest import Manifest, logical_id
+from eligibility.sql.release import release
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.model import Model, Sha256
+from eligibility.wire.untrusted import EvidenceError, from_json
 
 BUNDLE_BYTES_MAX = 16 * 1024 * 1024
 ARRAY_MAX = 1_000

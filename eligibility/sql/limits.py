@@ -10,7 +10,7 @@ Invariants
 import re
 
 from eligibility.reasons import Reason
-from eligibility.unicode import is_word
+from eligibility.wire.escape import is_word
 
 STATEMENT_BYTES_MAX = 16 * 1024
 BRACKETS_MAX = 50

@@ -16,8 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from eligibility.evidence import Sha256
-from eligibility.shape import COUNT_MAX, Model
+from eligibility.wire.model import COUNT_MAX, Model, Sha256
 
 FINDINGS_MAX = 40
 DIAGNOSTICS_MAX = 20

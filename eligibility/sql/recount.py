@@ -12,8 +12,10 @@ Invariants
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from eligibility.evidence import Cell, Column, GroupCell, Table
-from eligibility.shape import Calculation, Predicate
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.observation import Cell
+from eligibility.sql.schema import Column, Table
+from eligibility.sql.shape import Calculation, Predicate
 
 # By their whole paths: nothing that a database holds stands in for them.
 _NUL = "' || system.main.chr(0) || '"

@@ -23,41 +23,32 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from eligibility import bound
-from eligibility.classify import classify
-from eligibility.evidence import (
+from eligibility.reasons import Reason, in_order
+from eligibility.sql import bound
+from eligibility.sql.classify import classify
+from eligibility.sql.dialect import DIALECTS, Dialect
+from eligibility.sql.facts import Claim, Complete, Fact, GroupCell, Release, Withheld
+from eligibility.sql.manifest import LogicalPart, logical_id
+from eligibility.sql.observation import (
     CELL_TEXT_BYTES_MAX,
     Cell,
-    Claim,
-    Column,
-    Complete,
-    EvidenceError,
-    Fact,
-    GroupCell,
-    Label,
     Observation,
     OutputColumn,
-    Pin,
-    Release,
     ReturnedPreview,
-    Schema,
-    TablePath,
-    Verdicts,
-    Withheld,
 )
-from eligibility.manifest import LogicalPart, logical_id
-from eligibility.reasons import Reason, in_order
-from eligibility.received import (
-    is_as_written,
+from eligibility.sql.received import (
     read_claims,
     read_observation,
     read_preview,
-    sound_claims,
 )
-from eligibility.shape import COUNT_MAX, nature
-from eligibility.types import type_class
-from eligibility.unicode import CHARACTERS_VERSION
-from eligibility.wording import compose, group_text, is_bare, subject_text
+from eligibility.sql.schema import Column, Pin, Schema, TablePath
+from eligibility.sql.shape import nature
+from eligibility.sql.types import type_class
+from eligibility.sql.verdicts import Label, Verdicts
+from eligibility.sql.wording import compose, group_text, is_bare, subject_text
+from eligibility.wire.escape import CHARACTERS_VERSION
+from eligibility.wire.model import COUNT_MAX, trusted
+from eligibility.wire.untrusted import EvidenceError
 
 CELL_CHARACTERS_MAX = 512
 
@@ -66,9 +57,6 @@ _HAS_INFINITY = frozenset({"date", "timestamp", "timestamptz"})
 _INFINITY = frozenset({"infinity", "-infinity"})
 
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
-
-_FACT_FIELDS = set(Fact.model_fields)
-_set = object.__setattr__  # a model is frozen only after it was made
 
 Origin = Literal["verified", "unverified"]
 
@@ -110,22 +98,24 @@ def release(
     schema = _kept_schema(_Pinned(seen.snapshot, seen.pins))
     if schema is None:
         return nothing(Reason.OBSERVATION_MALFORMED, "/pins")
-    verdicts = classify(seen.statement, schema, seen.reading)
+    dialect = DIALECTS.get(seen.engine.name)
+    if dialect is None:
+        return nothing(Reason.OBSERVATION_MALFORMED, "/engine/name")
+    verdicts = classify(seen.statement, schema, seen.reading, dialect=dialect)
     outputs = _outputs(verdicts, schema, len(seen.columns))
     if (at := _misfit(seen, outputs)) is not None:
         return nothing(Reason.OBSERVATION_MALFORMED, at)
     shown = seen.preview()
-    if not is_as_written(returned, shown):
-        back = read_preview(returned)
-        if isinstance(back, EvidenceError):
-            return nothing(Reason.PREVIEW_MALFORMED, back.pointer)
-        if back != shown:
-            at = _difference(shown.model_dump(), back.model_dump())
-            return nothing(Reason.PREVIEW_DIFFERS, at)
+    back = read_preview(returned, shown)
+    if isinstance(back, EvidenceError):
+        return nothing(Reason.PREVIEW_MALFORMED, back.pointer)
+    if back != shown:
+        at = _difference(shown.model_dump(), back.model_dump())
+        return nothing(Reason.PREVIEW_DIFFERS, at)
     wanted = _wanted(seen, claims)
     if isinstance(wanted, _Fault):
         return nothing(wanted.reason, wanted.at)
-    return _Releasing(seen, schema, verdicts, outputs).release(wanted, origin)
+    return _Releasing(seen, schema, verdicts, outputs, dialect).release(wanted, origin)
 
 
 def given(
@@ -340,8 +330,6 @@ def _wanted(observation: Observation, claims: object) -> Iterable[tuple[int, int
     rows, columns = len(observation.rows), len(observation.columns)
     if claims is None:
         return ((row, column) for row in range(rows) for column in range(columns))
-    if (sound := sound_claims(claims, observation)) is not None:
-        return sound
     made = read_claims(claims)
     if isinstance(made, EvidenceError):
         return _Fault(Reason.CLAIMS_MALFORMED, made.pointer)
@@ -391,20 +379,6 @@ class _Group:
 _NO_GROUP = _Group((), "", ())
 
 
-def _fact(fields: dict[str, Any]) -> Fact:
-    """Make a fact without validating it again, which would take half of the time of a release.
-
-    Its form is certain: label, filter and selection are models of the verdicts, cells and hashes
-    were read, the line was written, row and column were counted here.
-    """
-    fact = Fact.__new__(Fact)
-    _set(fact, "__dict__", fields)
-    _set(fact, "__pydantic_fields_set__", _FACT_FIELDS)
-    _set(fact, "__pydantic_extra__", None)
-    _set(fact, "__pydantic_private__", None)
-    return fact
-
-
 class _Releasing:
     """One release in the making: what its facts share is made once for each row or column."""
 
@@ -414,7 +388,9 @@ class _Releasing:
         schema: Schema,
         verdicts: Verdicts,
         outputs: tuple[_Output, ...],
+        dialect: Dialect,
     ) -> None:
+        self._dialect = dialect
         self._observation = observation
         self._schema = schema
         self._verdicts = verdicts
@@ -431,11 +407,10 @@ class _Releasing:
     def _shared(self, output: _Output, column: OutputColumn) -> dict[str, Any]:
         """Give the fields of a fact, in order, with what all facts of one column have in common."""
         calculation = None if output.label is None else output.label.calculation
-        added_up = calculation is not None and nature(calculation) == "added"
         return {
             "label": output.label,
             "value": None,
-            "exact": not (added_up and type_class(column.type) == "float"),
+            "exact": self._dialect.is_exact(calculation, column.type),
             "bound": None,
             "row": None,
             "column": column.position,
@@ -491,7 +466,10 @@ class _Releasing:
         fields = shared.copy()
         fields["value"], fields["row"], fields["group"] = cell, row, group.cells
         fields["bound"], fields["text"] = limit, text
-        return _fact(fields)
+        # Label, filter and selection are models of the verdicts, cells and hashes were read, the
+        # line was written, row and column were counted here: to validate them again would take
+        # half of the time of a release.
+        return trusted(Fact, fields)
 
     def _bound(self, row: int, column: int, output: _Output, cell: Cell) -> str | None:
         """Give the bound of a value that is not exact; None where it has none that will do (F6)."""

@@ -29,7 +29,7 @@ The published grammar, in EBNF; a terminal's spaces are meant:
     row         = digit from 1, then digits ;
     escape      = "\\" | "\u{" hexadecimal "}" ;
 
-A letter is one of A-Z, a-z and `_`; a character is any that is shown (unicode U1), and a plain space
+A letter is one of A-Z, a-z and `_`; a character is any that is shown (escape U1), and a plain space
 that is neither first, nor last, nor behind another space. ` ≈ ` stands where the value is not
 exact, `(text order)` behind MIN and MAX of text, rows are counted from 1.
 
@@ -48,9 +48,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, assert_never, get_args
 
-from eligibility.evidence import Cell, Column, GroupCell, Label, Schema, Table, TablePath
-from eligibility.shape import (
-    FILTER_DEPTH_MAX,
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.observation import Cell
+from eligibility.sql.policy import FILTER_DEPTH_MAX
+from eligibility.sql.schema import Column, Schema, Table, TablePath
+from eligibility.sql.shape import (
     Calculation,
     ColumnComparison,
     Comparison,
@@ -65,8 +67,9 @@ from eligibility.shape import (
     Value,
     nature,
 )
-from eligibility.types import type_class
-from eligibility.unicode import is_shown
+from eligibility.sql.types import type_class
+from eligibility.sql.verdicts import Label
+from eligibility.wire.escape import is_shown
 
 LINE_MAX = 2_000
 NOTE = " (rows where it is NULL are not counted)"

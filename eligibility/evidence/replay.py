@@ -15,13 +15,21 @@ Invariants
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from eligibility import bound
-from eligibility.classify import classify
-from eligibility.evidence import Cell, EngineReading, Observation
-from eligibility.shape import cached_property
-from eligibility.types import type_class
-from eligibility.upheld import Column, Execute, Row, Table, column, recorded_bound, same_average
-from eligibility.verification import Code
+from eligibility.evidence.upheld import (
+    Column,
+    Execute,
+    Row,
+    Table,
+    column,
+    recorded_bound,
+    same_average,
+)
+from eligibility.evidence.verification import Code
+from eligibility.sql import bound
+from eligibility.sql.classify import classify
+from eligibility.sql.observation import Cell, EngineReading, Observation
+from eligibility.sql.types import type_class
+from eligibility.wire.model import cached_property
 
 EXECUTIONS_MAX = 3
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from eligibility.reasons import Reason
-from eligibility.shape import Calculation, Operator, Selection
+from eligibility.sql.shape import Calculation, Operator, Selection
 
 
 @dataclass(slots=True)

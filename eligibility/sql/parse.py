@@ -23,8 +23,8 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
 from eligibility.reasons import Reason, in_order
-from eligibility.shape import COUNT_MAX, Calculation, Operator, Selection
-from eligibility.text import (
+from eligibility.sql.shape import Calculation, Operator, Selection
+from eligibility.sql.syntax import (
     Calculated,
     Compared,
     Condition,
@@ -43,6 +43,7 @@ from eligibility.text import (
     Star,
     TextReading,
 )
+from eligibility.wire.model import COUNT_MAX
 
 # The largest number of rows that the engine takes for LIMIT and OFFSET.
 LIMIT_MAX = 2**63 - 1
@@ -187,7 +188,7 @@ _OPERAND_STARTERS = frozenset(
     HAVING ILIKE IN INTERSECT INTERVAL IS JOIN LAMBDA LIKE LIMIT NOT OFFSET ON OR ORDER QUALIFY
     RETURNING SELECT SIMILAR THEN TO UNION USING VALUES WHEN WHERE WINDOW WITH""".split()
 )
-# What an interpreter takes for a letter depends on its release (U3 of `eligibility.unicode`).
+# What an interpreter takes for a letter depends on its release (U3 of `eligibility.wire.escape`).
 _WORD = re.compile(r"[A-Za-z_\x80-\U0010ffff][0-9A-Za-z_\x80-\U0010ffff]*")
 
 

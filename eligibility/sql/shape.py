@@ -11,19 +11,13 @@ Invariants
 What a part is, is asked of its `kind`: of a model's class it takes many times as long.
 """
 
-import functools
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
-from typing import Annotated, Any, Literal, TypeVar, assert_never
+from collections.abc import Iterable
+from typing import Annotated, Literal, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from eligibility.reasons import Reason
-
-FILTER_DEPTH_MAX = 16
-FILTER_LITERALS_MAX = 200
-# The largest whole number that canonical JSON keeps (RFC 8785).
-COUNT_MAX = 2**53 - 1
+from eligibility.wire.model import COUNT_MAX, Model
 
 Calculation = Literal["SUM", "AVG", "MIN", "MAX", "COUNT"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
@@ -48,26 +42,6 @@ def nature(calculation: Calculation) -> Literal["added", "picked", "counted"]:
             return "counted"
         case _:
             assert_never(calculation)
-
-
-Computed = TypeVar("Computed")
-
-
-def cached_property(method: Callable[[Any], Computed]) -> "functools.cached_property[Computed]":
-    """Compute an attribute once, without a lock, so that no fork finds it locked.
-
-    Python 3.11 computes under one lock for all instances. Where another thread holds it while the
-    process forks, the child waits for it for ever. What is computed here may be computed twice.
-    """
-    made = functools.cached_property(method)
-    vars(made)["lock"] = nullcontext()
-    return made
-
-
-class Model(BaseModel):
-    """Base of all that crosses a process or a file: frozen, strict, closed."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 class DirectColumn(Model):

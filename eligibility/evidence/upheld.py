@@ -4,7 +4,7 @@ For results that differ from one execution to the next, where there is no row to
 calculation is made again over the rows that its label names, and a stored value has to be there.
 
 Invariants
-  U1  What is asked is made from labels, groups and the filter (`eligibility.recount`).
+  U1  What is asked is made from labels, groups and the filter (`eligibility.sql.recount`).
   U2  Values of one result row that are stored values must stand in one row of the table.
   U3  What cannot be asked, since a statement would be too long, is not upheld and not refuted.
 """
@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from eligibility import bound, recount
-from eligibility.evidence import Cell, GroupCell, Label, Observation, OutputColumn, Pin
-from eligibility.shape import Predicate, Shape, unstatable_reasons
-from eligibility.statement import refusal
-from eligibility.types import type_class
-from eligibility.verification import Code
+from eligibility.evidence.verification import Code
+from eligibility.sql import bound, recount
+from eligibility.sql.facts import GroupCell
+from eligibility.sql.limits import refusal
+from eligibility.sql.observation import Cell, Observation, OutputColumn
+from eligibility.sql.schema import Pin
+from eligibility.sql.shape import Predicate, Shape, unstatable_reasons
+from eligibility.sql.types import type_class
+from eligibility.sql.verdicts import Label
 
 Executed = Observation | Code
 Execute = Callable[[Observation, str], Executed]
@@ -87,7 +90,7 @@ class Table:
             observation: what was recorded.
             shape: what the engine reads its statement as now.
             columns: how each output is compared.
-            execute: see `eligibility.replay.compared`.
+            execute: see `eligibility.evidence.replay.compared`.
         """
         self._observation = observation
         self._shape = shape

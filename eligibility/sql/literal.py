@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 
-from eligibility.evidence import Column
-from eligibility.types import (
+from eligibility.sql.schema import Column
+from eligibility.sql.types import (
     FLOAT_DIGITS,
     FRACTION_DIGITS,
     INTEGER_RANGES,
     decimal_size,
     type_class,
 )
-from eligibility.unicode import exact_text
+from eligibility.wire.escape import is_shown
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMERAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -33,6 +33,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 # TIMESTAMP_NS counts nanoseconds in 64 bits: whole years that surely fit.
 _NANOSECOND_YEARS = range(1678, 2262)
 _UNSIGNED = frozenset(base for base, (low, _) in INTEGER_RANGES.items() if low == 0)
+_ASCII_EXACT = re.compile(r"[ -~]*")
+_BEYOND_ASCII = re.compile(r"[^ -~]")
+EXACT_TEXT_MAX = 64
 NUMERAL_DIGITS_MAX = 40
 DECIMAL_DIGITS_MAX = 38
 
@@ -70,6 +73,23 @@ def exact(column: Column, form: str, text: str) -> str | None:
             return text if form in ("text", "UUID") and _UUID.fullmatch(text) else None
         case _:
             return None
+
+
+def exact_text(text: str) -> bool:
+    """Say whether a text literal denotes exactly one text to a reader (specification 2, WHERE).
+
+    Args:
+        text: the literal's value.
+
+    Returns:
+        True for at most 64 code points, each shown (escape U1) or a plain space that does not
+        follow another.
+    """
+    if len(text) > EXACT_TEXT_MAX or "  " in text:
+        return False
+    if _ASCII_EXACT.fullmatch(text):
+        return True
+    return all(map(is_shown, _BEYOND_ASCII.findall(text)))
 
 
 def canonical_number(value: Decimal) -> str:

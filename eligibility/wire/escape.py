@@ -4,22 +4,17 @@ Invariants
   U1  A character is shown where Unicode gives it category L, M, Nd, P or S and it is not a
       default-ignorable code point; the plain space is judged by its place, never here.
   U2  No control, format, private, unassigned or surrogate character is ever shown.
-  U3  What a character is, `eligibility.characters` says, never the interpreter, whose table is that
+  U3  What a character is, `eligibility.wire.characters` says, never the interpreter, whose table is that
       of its release: every decision and every line are the same under each of them.
 """
 
-import re
 from bisect import bisect_right
 from functools import lru_cache
 
-from eligibility import characters
+from eligibility.wire import characters
 
-EXACT_TEXT_MAX = 64
 # Which table of characters decided; an observation records it.
 CHARACTERS_VERSION = characters.VERSION
-
-_ASCII_EXACT = re.compile(r"[ -~]*")
-_BEYOND_ASCII = re.compile(r"[^ -~]")
 
 
 @lru_cache(maxsize=8192)
@@ -54,20 +49,3 @@ def runs_back(character: str) -> bool:
 
 def _has(edges: tuple[int, ...], character: str) -> bool:
     return bisect_right(edges, ord(character)) % 2 == 1
-
-
-def exact_text(text: str) -> bool:
-    """Say whether a text literal denotes exactly one text to a reader (specification 2, WHERE).
-
-    Args:
-        text: the literal's value.
-
-    Returns:
-        True for at most 64 code points, each shown (U1) or a plain space that does not follow
-        another.
-    """
-    if len(text) > EXACT_TEXT_MAX or "  " in text:
-        return False
-    if _ASCII_EXACT.fullmatch(text):
-        return True
-    return all(map(is_shown, _BEYOND_ASCII.findall(text)))

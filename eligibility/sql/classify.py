@@ -11,20 +11,17 @@ import threading
 from functools import cache
 from typing import Literal
 
-from eligibility.evidence import (
-    EngineAnswer,
-    EngineReading,
-    Filter,
-    Schema,
-    SelectionFlags,
-    Verdicts,
-)
-from eligibility.reading import read
 from eligibility.reasons import Reason
-from eligibility.rules import Decision, decide
-from eligibility.statement import problems
-from eligibility.text import TextReading
-from eligibility.wording import filter_text
+from eligibility.sql.dialect import DUCKDB, Dialect
+from eligibility.sql.limits import problems
+from eligibility.sql.observation import EngineReading
+from eligibility.sql.parse import read
+from eligibility.sql.policy import STRICT
+from eligibility.sql.rules import Decision, decide
+from eligibility.sql.schema import Schema
+from eligibility.sql.syntax import TextReading
+from eligibility.sql.verdicts import EngineAnswer, Filter, SelectionFlags, Verdicts
+from eligibility.sql.wording import filter_text
 
 EngineSaid = EngineReading | Literal["refused", "failed"] | None
 _NO_FILTER = Filter(kind="none")
@@ -35,6 +32,8 @@ def classify(
     statement: str,
     schema: Schema,
     engine: EngineSaid = None,
+    *,
+    dialect: Dialect = DUCKDB,
 ) -> Verdicts:
     """Decide which outputs of a statement may be stated, and under what label (specification 2, 3).
 
@@ -43,36 +42,37 @@ def classify(
         schema: the pinned tables.
         engine: what the engine's bound plan says; `refused` or `failed` where there is no plan;
             None where the engine is not asked: the answer is then what the text *could* supply.
+        dialect: of that engine.
 
     Returns:
         The verdicts; never raises.
     """
     given: object = statement
     if not isinstance(given, str):
-        not_text = TextReading(reasons=problems(statement))
-        return _verdicts("", schema, engine, not_text)
+        return _verdicts("", TextReading(reasons=problems(statement)), schema, engine, dialect)
     try:
-        return _decided(statement, schema, engine)
+        return _verdicts(statement, _read(statement), schema, engine, dialect)
     except RecursionError:
-        return _on_fresh_stack(statement, schema, engine)
+        return _on_fresh_stack(statement, schema, engine, dialect)
 
 
-def _decided(statement: str, schema: Schema, engine: EngineSaid) -> Verdicts:
+def _read(statement: str) -> TextReading:
     found = problems(statement)
-    reading = TextReading(reasons=found) if found else read(statement)
-    return _verdicts(statement, schema, engine, reading)
+    return TextReading(reasons=found) if found else read(statement)
 
 
-def _on_fresh_stack(statement: str, schema: Schema, engine: EngineSaid) -> Verdicts:
+def _on_fresh_stack(
+    statement: str, schema: Schema, engine: EngineSaid, dialect: Dialect
+) -> Verdicts:
     """Decide once more where the whole stack is free; that result counts (C2)."""
     result: list[Verdicts] = []
 
     def again() -> None:
         try:
-            result.append(_decided(statement, schema, engine))
+            result.append(_verdicts(statement, _read(statement), schema, engine, dialect))
         except RecursionError:
             nested = TextReading(reasons=(Reason.TOO_NESTED,))
-            result.append(_verdicts(statement, schema, engine, nested))
+            result.append(_verdicts(statement, nested, schema, engine, dialect))
 
     thread = threading.Thread(target=again)
     thread.start()
@@ -80,9 +80,11 @@ def _on_fresh_stack(statement: str, schema: Schema, engine: EngineSaid) -> Verdi
     return result[0]
 
 
-def _verdicts(statement: str, schema: Schema, engine: EngineSaid, reading: TextReading) -> Verdicts:
+def _verdicts(
+    statement: str, reading: TextReading, schema: Schema, engine: EngineSaid, dialect: Dialect
+) -> Verdicts:
     asked = _ENGINE_REASONS[engine] if isinstance(engine, str) else engine
-    decision = decide(reading, schema, asked)
+    decision = decide(reading, schema, asked, dialect, STRICT)
     groups = decision.shape.groups if decision.shape else ()
     chosen = reading.selection
     return Verdicts(

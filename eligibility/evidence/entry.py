@@ -13,16 +13,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from eligibility.evidence import (
-    CLAIMS_MAX,
-    Claim,
-    Observation,
-    Release,
-    ReturnedPreview,
-    Sha256,
-    canonical_bytes,
-)
-from eligibility.shape import Model
+from eligibility.sql.facts import CLAIMS_MAX, Claim, Release
+from eligibility.sql.observation import Observation, ReturnedPreview
+from eligibility.wire.canonical import TextForm, canonical_bytes
+from eligibility.wire.model import Model, Sha256
 
 ENTRY_FORMAT: Literal["eligibility-entry/1"] = "eligibility-entry/1"
 SEQUENCE_MAX = 2**53 - 1
@@ -39,8 +33,12 @@ Ed25519Signature = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 
 # What stands before the 32 bytes of an Ed25519 key in its SubjectPublicKeyInfo.
 _ED25519_DER = bytes.fromhex("302a300506032b6570032100")
-# Of names and texts: as many as there are where no text holds one of its own.
-_QUOTES = 30
+# What an entry's hash is of (L1).
+_HASHED = TextForm(
+    ("ledger", "time", "kind", "subject", "payload_sha256", "previous"),
+    number="sequence",
+    format=ENTRY_FORMAT,
+)
 
 
 class EntrySignature(Model):
@@ -173,16 +171,7 @@ def entry_hash(
         64 hexadecimal digits; None where a text holds a quotation mark, so that two entries with
         different parts never have one hash.
     """
-    # Names in order, no spaces: the canonical form, spelled out since a whole ledger is checked at
-    # the speed of these lines.
-    text = (
-        f'{{"format":"{ENTRY_FORMAT}","kind":"{kind}","ledger":"{ledger}",'
-        f'"payload_sha256":"{payload_sha256}","previous":"{previous}",'
-        f'"sequence":{sequence},"subject":"{subject}","time":"{time}"}}'
-    )
-    if text.count('"') != _QUOTES:
-        return None
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _HASHED.sha256(ledger, time, kind, subject, payload_sha256, previous, sequence)
 
 
 def payload_hash(record: Model) -> str:

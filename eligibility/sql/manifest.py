@@ -17,8 +17,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from eligibility.evidence import Pin, Sha256, TablePath, canonical_bytes
-from eligibility.shape import COUNT_MAX, Model
+from eligibility.sql.schema import Pin, TablePath
+from eligibility.wire.canonical import canonical_bytes
+from eligibility.wire.model import COUNT_MAX, Model, Sha256
 
 MANIFEST_FORMAT: Literal["eligibility-snapshot/2"] = "eligibility-snapshot/2"
 MANIFEST_FORMATS: tuple[str, ...] = ("eligibility-snapshot/1", MANIFEST_FORMAT)

@@ -1,0 +1,1 @@
+"""Evidence from executed SQL: readings, policy, observation, release."""

@@ -1,0 +1,1 @@
+"""What crosses a process or a file: its base, its one writer, its one reader, its characters."""
