@@ -653,6 +653,10 @@ INCONSISTENT: dict[str, tuple[Observation, str]] = {
         ),
         "/pins",
     ),
+    "an engine of no dialect": (
+        resealed(DIRECT, engine=DIRECT.engine.model_copy(update={"name": "other"})),
+        "/engine/name",
+    ),
     "pins of another snapshot": (resealed(DIRECT, snapshot=NO_HASH), "/snapshot"),
     "no pins": (resealed(DIRECT, pins=()), "/snapshot"),
     "fewer columns than the plan": (resealed(DIRECT, columns=DIRECT.columns[:2]), "/columns"),

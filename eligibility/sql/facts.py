@@ -1,6 +1,11 @@
-"""What an answer claims, and what is released of it (specification 7)."""
+"""What an answer claims, and what is released of it (specification 7).
 
-from typing import Any, Literal
+Invariant
+  A1  `Claim` and `Fact` are unions by `domain`: who looks into one asks it for its domain first. In
+      JSON the domain `sql` is absent, as it was when there was no other.
+"""
+
+from typing import Any, Literal, assert_never
 
 from pydantic import Field
 
@@ -12,18 +17,31 @@ from eligibility.wire.model import Model, Sha256, is_absent
 CLAIMS_MAX = 1_000
 
 
-class Claim(Model):
+Domain = Literal["sql"]
+
+
+def _is_sql(domain: object) -> bool:
+    """Say whether a domain is left out of JSON (A1)."""
+    return domain == "sql"
+
+
+class SqlClaim(Model):
     """One cell the answer wants to state.
 
     Attributes:
+        domain: what kind of evidence it is about.
         row, column: zero-based.
         type, text: what the cell is expected to hold, to the character; None for no expectation.
     """
 
+    domain: Literal["sql"] = Field(default="sql", exclude_if=_is_sql)
     row: int
     column: int
     type: str | None = None
     text: str | None = None
+
+
+Claim = SqlClaim
 
 
 class GroupCell(Model):
@@ -33,10 +51,11 @@ class GroupCell(Model):
     cell: Cell
 
 
-class Fact(Model):
+class SqlFact(Model):
     """One released value with its label and row scope (specification 7).
 
     Attributes:
+        domain: what kind of evidence it is from.
         label: under what description.
         value: type and text.
         exact: false for SUM or AVG that yield FLOAT or DOUBLE.
@@ -50,6 +69,7 @@ class Fact(Model):
         text: the one line that may be shown.
     """
 
+    domain: Literal["sql"] = Field(default="sql", exclude_if=_is_sql)
     label: Label
     value: Cell
     exact: bool
@@ -62,6 +82,9 @@ class Fact(Model):
     observation: Sha256
     snapshot: Sha256
     text: str
+
+
+Fact = SqlFact
 
 
 class Withheld(Model):
@@ -113,14 +136,19 @@ class Release(Model):
         """
         return {
             "answer": "\n".join(fact.text for fact in self.facts),
-            "citations": [
-                {
-                    "observation": fact.observation,
-                    "snapshot": fact.snapshot,
-                    "row": fact.row,
-                    "column": fact.column,
-                }
-                for fact in self.facts
-            ],
+            "citations": [_citation(fact) for fact in self.facts],
             "no_answer": self.no_answer,
         }
+
+
+def _citation(fact: Fact) -> dict[str, Any]:
+    match fact.domain:
+        case "sql":
+            return {
+                "observation": fact.observation,
+                "snapshot": fact.snapshot,
+                "row": fact.row,
+                "column": fact.column,
+            }
+        case _:
+            assert_never(fact.domain)

@@ -408,6 +408,7 @@ class _Releasing:
         """Give the fields of a fact, in order, with what all facts of one column have in common."""
         calculation = None if output.label is None else output.label.calculation
         return {
+            "domain": "sql",
             "label": output.label,
             "value": None,
             "exact": self._dialect.is_exact(calculation, column.type),

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar, get_args
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import TypeAdapter
 
@@ -21,6 +22,8 @@ from eligibility.wire.model import COUNT_MAX, Model
 from eligibility.wire.untrusted import JSON_BYTES_MAX, EvidenceError, from_json
 
 Parsed = TypeVar("Parsed")
+# Of a field: its name, the types or the texts that it may hold, and which of both these are.
+_Form = tuple[str, frozenset[Any], bool]
 # What a model holds besides its fields.
 _STATE = attrgetter("__pydantic_extra__", "__pydantic_private__", "__pydantic_fields_set__")
 
@@ -102,9 +105,11 @@ def are_as_read(models: Sequence[object], kind: type[Model]) -> bool:
         held = list(map(vars, models))
         if {*map(type, held)} - {dict} or {*map(len, held)} - {len(names)}:
             return False
-        for name, allowed in forms:
+        for name, allowed, of_types in forms:
             values = [fields[name] for fields in held]
-            if {*map(type, values)} - allowed or not _can_be_written(values):
+            if {*map(type, values)} - {str, int, NoneType} or not _can_be_written(values):
+                return False
+            if not allowed.issuperset(map(type, values) if of_types else values):
                 return False
         return _is_whole(list(map(_STATE, models)), names, required)
     except (AttributeError, KeyError):
@@ -136,12 +141,13 @@ def _is_whole(states: list[Any], names: set[str], required: set[str]) -> bool:
 
 
 @lru_cache
-def _form(kind: type[Model]) -> tuple[set[str], set[str], list[tuple[str, frozenset[type]]]]:
+def _form(kind: type[Model]) -> tuple[set[str], set[str], list[_Form]]:
     """Give the names of a flat model's fields, those that are required, and what each may hold."""
     fields = kind.model_fields
     assert not any(field.metadata for field in fields.values())  # or the types would not say it all
-    forms = [
-        (name, frozenset(get_args(field.annotation) or (field.annotation,)))
-        for name, field in fields.items()
-    ]
+    forms = []
+    for name, field in fields.items():
+        of_types = get_origin(field.annotation) is not Literal
+        allowed = frozenset(get_args(field.annotation) or (field.annotation,))
+        forms.append((name, allowed, of_types))
     return set(fields), {name for name, field in fields.items() if field.is_required()}, forms
