@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from eligibility.reasons import Reason
     from eligibility.sql.classify import classify
     from eligibility.sql.facts import Claim, Fact, Release
+    from eligibility.sql.line_parser import parse
     from eligibility.sql.observation import Cell, EngineReading, Observation, ReturnedPreview
     from eligibility.sql.release import release
     from eligibility.sql.schema import Pin, Schema
     from eligibility.sql.verdicts import Verdict, Verdicts
-    from eligibility.sql.wording import parse
     from eligibility.wire.untrusted import EvidenceError, from_json
 
 _PLACES = {
@@ -45,7 +45,7 @@ _PLACES = {
     "marks": "explaining.marks",
     "Reason": "reasons",
     "release": "sql.release",
-    "parse": "sql.wording",
+    "parse": "sql.line_parser",
 }
 
 __all__ = [

@@ -29,7 +29,6 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FILE_LINES_MAX = 550
 LONGER_FILES = {
     "eligibility/sql/parse.py": (850, "the only file that sees a tree"),
-    "eligibility/sql/wording.py": (600, "the grammar of a line, both ways"),
     "preview/capture.py": (700, "all that happens to a statement beside the database"),
     "preview/engine_reading.py": (840, "the only file that knows DuckDB's plan"),
     "preview/recorder.py": (700, "both ends of one protocol"),

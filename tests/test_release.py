@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from eligibility.reasons import Reason
 from eligibility.sql.facts import CLAIMS_MAX, Claim, Fact, Release
+from eligibility.sql.line_parser import parse
 from eligibility.sql.manifest import LogicalPart, logical_id
 from eligibility.sql.observation import (
     CELL_TEXT_BYTES_MAX,
@@ -38,7 +39,6 @@ from eligibility.sql.shape import (
     Value,
 )
 from eligibility.sql.verdicts import Filter, Label, SelectionFlags, Verdict, Verdicts
-from eligibility.sql.wording import parse
 from eligibility.wire.untrusted import from_json
 
 NO_HASH = "0" * 64

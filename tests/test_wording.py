@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from eligibility.reasons import Reason
 from eligibility.sql.facts import GroupCell
+from eligibility.sql.line_parser import Line, parse
 from eligibility.sql.literal import EXACT_TEXT_MAX, exact_text
 from eligibility.sql.observation import Cell
 from eligibility.sql.policy import FILTER_DEPTH_MAX
@@ -29,16 +30,7 @@ from eligibility.sql.shape import (
 )
 from eligibility.sql.types import type_class
 from eligibility.sql.verdicts import Label
-from eligibility.sql.wording import (
-    LINE_MAX,
-    NOTE,
-    TEXT_ORDER,
-    Line,
-    filter_text,
-    is_bare,
-    line,
-    parse,
-)
+from eligibility.sql.wording import LINE_MAX, NOTE, TEXT_ORDER, filter_text, is_bare, line
 from eligibility.wire.escape import is_shown
 
 FLIGHTS = Schema.of(
