@@ -19,9 +19,9 @@ import preview
 from benchmarks import timing
 from benchmarks.timing import Figure, Option, Result, Row
 from examples.demo import TABLES, flight_data, typed
-from preview.engine_reading import PLAN_QUERY
+from preview.duckdb.plan import PLAN_QUERY
+from preview.duckdb.sealed import open_sealed
 from preview.recorder import MEMORY_BYTES
-from preview.sealed import open_sealed
 
 OPTIONS = {
     "rounds": Option(60, 8, "turns for each statement"),

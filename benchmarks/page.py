@@ -38,8 +38,8 @@ ratio, and has a bar that was set before it was measured; a missed bar stands he
 is written by `make bench` from the results in [benchmarks/results](../benchmarks/results).
 
 Both sides of a ratio are timed in one run, in turns and in an order that alternates, after turns
-that do not count. A ratio is that of the two medians; beside it stand the median of the single
-turns' ratios and, in brackets, between what their middle half lies.
+that do not count. A ratio divides one median by the other. Beside it stands the median of the ratios
+of single turns and, in brackets, the first and third quartile of those.
 """
 TRIAL = """\
 **These numbers are a trial**: small sizes, few turns, on a machine that did other things meanwhile.

@@ -17,8 +17,9 @@ import duckdb
 import preview
 from benchmarks import timing
 from benchmarks.timing import Figure, Option, Result, Row
+from preview.duckdb.sealed import open_sealed
+from preview.engine import THREADS
 from preview.recorder import MEMORY_BYTES
-from preview.sealed import THREADS, open_sealed
 
 OPTIONS = {
     "rows": Option(50_000_000, 2_000_000, "rows of the large table"),

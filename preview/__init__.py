@@ -36,6 +36,36 @@ if TYPE_CHECKING:
     from preview.snapshot import Snapshot, open_snapshot
     from preview.sources.options import ReadOptions
 
+_PLACES = {
+    "Checked": "checking",
+    "KeyFileError": "errors",
+    "Ledger": "ledger",
+    "LedgerBroken": "errors",
+    "LedgerError": "errors",
+    "LedgerFull": "errors",
+    "LedgerLocked": "errors",
+    "LedgerMissing": "errors",
+    "LedgerOutdated": "errors",
+    "PinMismatch": "errors",
+    "PreviewError": "errors",
+    "ReadOptions": "sources.options",
+    "Recorder": "recorder",
+    "RecorderClosed": "errors",
+    "RecorderFailed": "errors",
+    "Snapshot": "snapshot",
+    "SourceError": "errors",
+    "StatementFailed": "errors",
+    "StatementKilled": "errors",
+    "StatementRefused": "errors",
+    "StatementTimedOut": "errors",
+    "TargetError": "errors",
+    "check": "checking",
+    "open_snapshot": "snapshot",
+    "pin": "pinning",
+    "reexecute": "reexecution",
+    "to_arrow": "arrow",
+}
+
 __all__ = [
     "Checked",
     "KeyFileError",
@@ -66,25 +96,16 @@ __all__ = [
     "to_arrow",
 ]
 
-_HOMES = {
-    "Checked": "checking",
-    "check": "checking",
-    "ReadOptions": "sources.options",
-    "reexecute": "reexecution",
-    "Ledger": "ledger",
-    "Recorder": "recorder",
-    "Snapshot": "snapshot",
-    "open_snapshot": "snapshot",
-    "pin": "pinning",
-    "to_arrow": "arrow",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    """Load a public name from the module that defines it."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'preview' has no attribute {name!r}")
+    value = getattr(import_module(f"preview.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """List the public names."""
+    return __all__

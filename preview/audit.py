@@ -65,7 +65,7 @@ _ROW = "sequence, time, kind, subject, payload_sha256, previous, hash, key, sign
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a ledger is worth.
+    """What was found when a ledger was checked.
 
     Attributes:
         entries: how many were checked.

@@ -13,23 +13,13 @@ Invariants
 from dataclasses import dataclass
 from typing import Literal
 
-import duckdb
-
 from eligibility.sql import bound, recount
 from eligibility.sql.facts import GroupCell
 from eligibility.sql.observation import Cell, CellBound
 from eligibility.sql.schema import Pin
 from eligibility.sql.shape import Aggregate, Shape
 from eligibility.sql.types import type_class
-from eligibility.wire.model import Model
-from preview.capture import BREAKING, ERRORS, Broken, Captured, Failed
-
-
-class Measured(Model):
-    """What the engine answered: for each group its place, and per column a count and a size."""
-
-    kind: Literal["measured"] = "measured"
-    rows: tuple[tuple[str | None, ...], ...]
+from preview.engine import Captured, Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +91,6 @@ def question(captured: Captured, pins: tuple[Pin, ...]) -> Question | None:
     if statement is None:
         return None
     return Question(statement, tuple(rows), tuple(one[:2] for one in sums), captured)
-
-
-def measure(
-    connection: duckdb.DuckDBPyConnection,
-    statement: str,
-    fresh: duckdb.DuckDBPyConnection | None = None,
-) -> Failed | Broken | Measured:
-    """Execute a statement of our own.
-
-    Args:
-        connection: a sealed connection.
-        statement: as `question` makes it.
-        fresh: a cursor of the connection that nothing has used; it is closed. None to make one.
-
-    Returns:
-        Its rows as texts, or why there are none.
-    """
-    try:
-        with fresh or connection.cursor() as cursor:
-            rows = cursor.execute(statement).fetchall()
-            texts = (tuple(None if part is None else str(part) for part in row) for row in rows)
-            return Measured(rows=tuple(texts))
-    except (*BREAKING, MemoryError) as error:
-        return Broken(error_class=type(error).__name__)
-    except ERRORS as error:
-        return Failed(error_class=type(error).__name__)
 
 
 def _sums(shape: Shape, pin: Pin) -> list[tuple[int, Literal["SUM", "AVG"], str]]:

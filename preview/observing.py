@@ -29,7 +29,7 @@ from eligibility.wire.canonical import (
     written_object,
 )
 from eligibility.wire.escape import CHARACTERS_VERSION
-from preview.capture import Captured
+from preview.engine import Captured
 
 if TYPE_CHECKING:
     from preview.snapshot import Snapshot  # it loads pyarrow, which no child needs

@@ -1,14 +1,14 @@
 """The child that executes statements, and can be killed (specification 5).
 
-A recorder starts a small process, the nurse, which has loaded the engine but opened nothing. The
-nurse forks the child that opens the snapshot; a new child costs a fork, not a new interpreter.
+A recorder starts a small process, the fork server, which has loaded the engine but opened nothing,
+and which forks the child that opens the snapshot.
 
 Invariants
   K1  Statements are parsed, planned and executed in the child alone.
-  K2  A child that overran its time, lost its parent's attention, died, or ran out of memory never
-      answers again: its channel is closed, the nurse kills it, and the next statement gets another.
-  K3  Nobody is left behind. The nurse kills its child when the recorder closes or its process
-      ends, whatever the child is doing; a child whose nurse is gone ends itself.
+  K2  A child that took longer than its time limit, died, ran out of memory, or whose answer nobody
+      waited for, never answers again: its channel is closed, the fork server kills it, and the next
+      statement gets another.
+  K3  No process is left behind (`preview.process.fork_server`).
   K4  What the child sends is data of a known form and size; nothing is unpickled or evaluated.
   K5  The file that answers is the file that was verified: device, inode, size and times are
       compared before and after every statement; and those of what a child has open, by its
@@ -17,19 +17,16 @@ Invariants
 
 import os
 import resource
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, Self, TypeVar
 
-import duckdb
 from pydantic import Field, TypeAdapter, ValidationError
 
 from eligibility.reasons import Reason
@@ -44,9 +41,21 @@ from eligibility.sql.observation import (
 )
 from eligibility.sql.schema import Pin
 from eligibility.wire.model import Model
-from preview.bounds import Measured, measure, question
-from preview.capture import Broken, Captured, Failed, Read, Refused, capture, read
+from preview.bounds import question
 from preview.descriptors import Identity, files_open, identity_of
+from preview.engine import (
+    THREADS,
+    Broken,
+    Captured,
+    EnginePort,
+    Failed,
+    Measured,
+    NotOpened,
+    Read,
+    Refused,
+    Session,
+    engine_named,
+)
 from preview.errors import (
     PinMismatch,
     RecorderClosed,
@@ -56,9 +65,9 @@ from preview.errors import (
     StatementRefused,
     StatementTimedOut,
 )
-from preview.forks import no_fork
 from preview.observing import Observer
-from preview.sealed import THREADS, open_sealed
+from preview.process.channel import FRAME_BYTES_MAX, Channel
+from preview.process.fork_server import ForkServer, serve
 
 if TYPE_CHECKING:
     from preview.keeper import Keeper
@@ -69,8 +78,8 @@ TIMEOUT_S_MAX = 86_400.0
 MEMORY_BYTES = 2 * 2**30
 MEMORY_BYTES_MIN = 512 * 2**20
 START_S_MAX = 60.0
-STOP_S_MAX = 10.0
-FRAME_BYTES_MAX = 4 * 2**20
+ENGINE = "duckdb"
+FORK_SERVER = f"{__name__}:forks"
 
 Outcome = TypeVar("Outcome", Read, Captured, Measured)
 
@@ -99,7 +108,7 @@ class Recorder:
                 at most a day.
             memory_bytes: cap of the child's address space, in bytes, at least 512 MiB; half of it
                 is the engine's own limit.
-            threads: how many threads the engine uses (see `preview.sealed.open_sealed`).
+            threads: how many threads the engine uses (see `preview.duckdb.sealed`).
             ledger: keeps the snapshot's manifest, and every observation before it is returned.
 
         Raises:
@@ -123,22 +132,22 @@ class Recorder:
         self._check_file()
         if ledger is not None:
             ledger.record_snapshot(snapshot.manifest)
-        self._nursery = _Nursery(
-            _Task(
-                database=str(snapshot.database.absolute()),
-                identity=self._identity,
-                memory_bytes=memory_bytes,
-                threads=threads,
-                pins=snapshot.pins,
-            )
+        task = _Task(
+            engine=ENGINE,
+            database=str(snapshot.database.absolute()),
+            identity=self._identity,
+            memory_bytes=memory_bytes,
+            threads=threads,
+            pins=snapshot.pins,
         )
+        self._server = ForkServer(FORK_SERVER, task.model_dump_json().encode())
         self._observer = Observer(snapshot)
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._closed = False
-        self._finalizer = weakref.finalize(self, self._nursery.close)
+        self._finalizer = weakref.finalize(self, self._server.close)
         _RECORDERS.add(self)
-        self._nursery.new_child()
+        self._server.new_child()
 
     def capture(self, statement: str) -> Observation:
         """Execute a statement and record its first rows (specification 6).
@@ -248,17 +257,17 @@ class Recorder:
                 raise StatementKilled(f"the statement was ended: {answer.error_class}")
             raise _malformed()
 
-    def _exchange(self, channel: "_Channel", frame: bytes) -> "Answer":
+    def _exchange(self, channel: "Channel", frame: bytes) -> "Answer":
         deadline = time.monotonic() + self._timeout_s
         channel.send(frame, deadline)
         return _checked(channel.receive(deadline))
 
-    def _ready(self) -> "tuple[_Channel, Engine]":
-        """Give a child that waits for a statement; one that died in its sleep is replaced."""
-        channel = self._nursery.channel
+    def _ready(self) -> "tuple[Channel, Engine]":
+        """Give a child that waits for a statement; one that died since the last one is replaced."""
+        channel = self._server.channel
         if channel is None or (self._engine is not None and channel.is_dead()):
             self._engine = None
-            channel = self._nursery.new_child()
+            channel = self._server.new_child()
         if self._engine is None:
             try:
                 answer = _checked(channel.receive(time.monotonic() + START_S_MAX))
@@ -266,15 +275,13 @@ class Recorder:
                     if isinstance(answer, Unready) and answer.error_class == PinMismatch.__name__:
                         raise _changed()
                     raise RecorderFailed("the snapshot's database file could not be opened")
-                self._engine = Engine(
-                    name="duckdb", version=answer.version, settings=answer.settings
-                )
+                self._engine = Engine(name=ENGINE, version=answer.version, settings=answer.settings)
             except (EOFError, OSError):
-                raise RecorderFailed(self._nursery.last_words()) from None
+                raise RecorderFailed(self._server.last_words()) from None
             except BaseException:
                 # Also where somebody interrupts: a child is ready once, and says so once.
                 self._engine = None
-                self._nursery.close()
+                self._server.close()
                 raise
         return channel, self._engine
 
@@ -282,9 +289,9 @@ class Recorder:
         """Kill the child, and let another get ready meanwhile (K2)."""
         self._engine = None
         try:
-            self._nursery.new_child()
+            self._server.new_child()
         except RecorderFailed:
-            pass  # the nurse is gone, and so is the child; the next statement tries again
+            pass  # the fork server is gone, and so is the child; the next statement tries again
 
     def _check_file(self) -> None:
         if _identity(self._file) != self._identity:
@@ -294,7 +301,7 @@ class Recorder:
         """Leave the parent's child to the parent: this process gets its own when it needs one."""
         self._lock = threading.Lock()
         self._engine = None
-        self._nursery.after_fork()
+        self._server.after_fork()
 
 
 def _check(statement: str) -> None:
@@ -341,6 +348,7 @@ def _identity(database: str) -> Identity:
 class _Task(Model):
     """What every child of one recorder is started with."""
 
+    engine: str
     database: str
     identity: Identity
     memory_bytes: int
@@ -386,287 +394,36 @@ def _checked(frame: bytes) -> Answer:
     return answer
 
 
-class _Channel:
-    """Frames over a socket: four bytes of length, then the frame."""
-
-    def __init__(self, link: socket.socket) -> None:
-        self._link = link
-
-    def send(self, frame: bytes, deadline: float | None = None) -> None:
-        """Send a frame.
-
-        Args:
-            frame: any bytes.
-            deadline: on the monotonic clock, in seconds; None to wait for ever.
-
-        Raises:
-            TimeoutError: where the deadline passes.
-            OSError: where nobody listens.
-        """
-        self._link.settimeout(_left(deadline))
-        self._link.sendall(len(frame).to_bytes(4, "big") + frame, _NO_SIGNAL)
-
-    def receive(self, deadline: float | None = None) -> bytes:
-        """Receive a frame.
-
-        Args:
-            deadline: on the monotonic clock, in seconds; None to wait for ever.
-
-        Returns:
-            The frame.
-
-        Raises:
-            TimeoutError: where the deadline passes.
-            EOFError: where the other side is gone, or sends more than is ever sent.
-        """
-        received = bytearray()
-        wanted = 4
-        while len(received) < wanted:
-            self._link.settimeout(_left(deadline))
-            chunk = self._link.recv(2**16)
-            if not chunk:
-                raise EOFError
-            received += chunk
-            if wanted == 4 and len(received) >= 4:
-                wanted += int.from_bytes(received[:4], "big")
-                if wanted > FRAME_BYTES_MAX:
-                    raise EOFError
-        return bytes(received[4:])
-
-    def is_dead(self) -> bool:
-        """Say whether the other side is gone, or speaks without being asked."""
-        self._link.settimeout(0)
-        try:
-            self._link.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        return True
-
-    def close(self) -> None:
-        """Close this end."""
-        self._link.close()
+# --- the child ------------------------------------------------------------------------------------
 
 
-def _left(deadline: float | None) -> float | None:
-    if deadline is None:
-        return None
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
-
-
-_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
-
-# --- the parent's side of the nurse --------------------------------------------------------------
-
-# Isolated, so that neither the environment nor the working directory decides what is imported: it
-# imports what this process would. It needs no `__main__` of the host.
-_BOOT = """
-import sys, socket
-control = socket.socket(fileno=int(sys.argv[1]))
-try:
-    sys.path[:] = sys.argv[2:]
-    from preview.recorder import nurse
-except BaseException as error:
-    control.sendall(f"{type(error).__name__}: {error}".encode())
-else:
-    nurse(control)
-"""
-
-
-class _Nursery:
-    """The nurse's process and its control socket, seen from the recorder."""
-
-    def __init__(self, task: _Task) -> None:
-        self.channel: _Channel | None = None
-        self._task = task.model_dump_json().encode()
-        self._import_path = _import_path()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-
-    def new_child(self) -> _Channel:
-        """Have the child killed, if there is one, and another started; do not wait for either.
-
-        Returns:
-            The channel to the new child.
-
-        Raises:
-            RecorderFailed: where the nurse cannot be started.
-        """
-        self._drop_channel()
-        for _ in range(2):
-            try:
-                with no_fork():  # or the other process keeps ends of what is made here
-                    if self._control is None:
-                        self._start()
-                    self.channel = self._asked_child()
-                return self.channel
-            except OSError:
-                self.close()  # the nurse is gone: once more, with another
-            except BaseException:
-                self.close()  # somebody interrupts, and what was being started is half there
-                raise
-        raise RecorderFailed("the recorder's process could not be started")
-
-    def _asked_child(self) -> _Channel:
-        assert self._control is not None  # `new_child` has started the nurse
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                socket.send_fds(self._control, [b"+"], [theirs.fileno()], _NO_SIGNAL)
-        except OSError:
-            ours.close()
-            raise
-        return _Channel(ours)
-
-    def _start(self) -> None:
-        from multiprocessing.spawn import get_executable  # an embedding host sets it there
-
-        control, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                    [
-                        get_executable() or sys.executable,
-                        "-I",
-                        "-c",
-                        _BOOT,
-                        str(theirs.fileno()),
-                        *self._import_path,
-                    ],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # an interrupt at the terminal is the host's affair
-                    cwd="/",
-                    env={"MALLOC_ARENA_MAX": "2"} | _kept("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
-                )
-            _Channel(control).send(self._task)
-            # Only now: one that was not told its task would take what is sent next for it.
-            self._control = control
-        except BaseException:
-            control.close()  # whoever is at its other end by now ends
-            raise
-
-    def last_words(self) -> str:
-        """End the nurse, and say why there is no child."""
-        words = b""
-        if self._control is not None:
-            try:
-                self._control.settimeout(1)
-                words = self._control.recv(500)
-            except OSError:
-                pass
-        self.close()
-        told = words.decode(errors="replace") or "it said nothing"
-        return f"the recorder's process could not be started: {told}"
-
-    def close(self) -> None:
-        """End the nurse, which ends its child, and wait until both are gone."""
-        self._drop_channel()
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            try:
-                self._process.wait(STOP_S_MAX)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-
-    def after_fork(self) -> None:
-        """Forget a nurse that belongs to the process this one was forked from."""
-        if self._process is not None:
-            self._process.returncode = 0  # not ours to wait for
-            self._process = None
-        self.close()
-
-    def _drop_channel(self) -> None:
-        if self.channel is not None:
-            self.channel.close()
-            self.channel = None
-
-
-def _import_path() -> list[str]:
-    own = str(Path(__file__).resolve().parent.parent)
-    paths = [str(Path(entry).absolute()) for entry in sys.path]
-    return [*paths, own]
-
-
-def _kept(*names: str) -> dict[str, str]:
-    return {name: os.environ[name] for name in names if name in os.environ}
-
-
-# --- the nurse and the child ---------------------------------------------------------------------
-
-
-def nurse(control: socket.socket) -> NoReturn:
-    """Start a child whenever the recorder asks; end with the recorder (K3).
+def forks(control: socket.socket) -> NoReturn:
+    """Be the fork server of a recorder.
 
     Args:
-        control: the socket that the recorder asks on. Its first frame is the task; then every
-            byte brings the socket of a new child, for which the old one is killed.
+        control: as `preview.process.fork_server.serve` takes it.
     """
-    task = _Task.model_validate_json(_task_frame(control))
-    child: tuple[int, int] | None = None
-    while True:
-        request, passed, _, _ = socket.recv_fds(control, 1, 1)
-        if child is not None:
-            pid, alive = child
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(alive)
-        if not request:
-            os._exit(0)
-        ends, alive = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(alive)
-            control.close()
-            _child(task, socket.socket(fileno=passed[0]), ends)
-        os.close(ends)
-        os.close(passed[0])
-        child = pid, alive
+    serve(control, _prepared)
 
 
-def _task_frame(control: socket.socket) -> bytes:
-    """Read the task and not one byte more: the next ones carry sockets."""
-    size = int.from_bytes(control.recv(4, socket.MSG_WAITALL), "big")
-    return control.recv(size, socket.MSG_WAITALL)
+def _prepared(task: bytes) -> Callable[[Channel], None]:
+    """Load the engine, before any child is forked, and give what a child does."""
+    told = _Task.model_validate_json(task)
+    return partial(_be_child, told, engine_named(told.engine))
 
 
-def _child(task: _Task, link: socket.socket, nurse_alive: int) -> NoReturn:
-    """Be the child: open the snapshot, then answer statements until the parent is gone."""
-    try:
-        threading.Thread(target=_end_with, args=(nurse_alive,), daemon=True).start()
-        _limit(resource.RLIMIT_AS, task.memory_bytes)
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_FSIZE, 0)
-        _serve(task, _Channel(link))
-    finally:
-        os._exit(1)
+def _be_child(task: _Task, engine: EnginePort, channel: Channel) -> None:
+    _limit(resource.RLIMIT_AS, task.memory_bytes)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _answer_statements(task, engine, channel)
 
 
-def _limit(kind: int, most: int) -> None:
-    _, hard = resource.getrlimit(kind)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (most, most))
-
-
-def _end_with(pipe: int) -> None:
-    os.read(pipe, 1)  # nothing is ever written: this returns when the nurse is gone
-    os._exit(1)
-
-
-def _serve(task: _Task, channel: _Channel) -> None:
+def _answer_statements(task: _Task, engine: EnginePort, channel: Channel) -> None:
+    """Open the snapshot, then answer statements until the parent is gone."""
     try:
         before = files_open()
-        connection, settings = open_sealed(
+        session = engine.open(
             Path(task.database), memory_bytes=task.memory_bytes // 2, threads=task.threads
         )
         # A log that was open before may grow: only device and inode tell files apart here.
@@ -674,27 +431,40 @@ def _serve(task: _Task, channel: _Channel) -> None:
         opened = {file for place, file in after if before.get(place, ())[:2] != file[:2]}
         if opened != {task.identity} or _identity(task.database) != task.identity:
             raise _changed()
-    except (duckdb.Error, PinMismatch, OSError) as error:
+    except NotOpened as error:
+        channel.send(Unready(error_class=str(error)).model_dump_json().encode())
+        return
+    except (PinMismatch, OSError) as error:
         channel.send(Unready(error_class=type(error).__name__).model_dump_json().encode())
         return
-    ready = Ready(version=duckdb.__version__, settings=settings)
+    ready = Ready(version=session.version, settings=session.settings)
     channel.send(ready.model_dump_json().encode())
     while True:
-        fresh = connection.cursor()  # made while nobody waits
+        session.prepare()
         try:
             frame = channel.receive()
         except EOFError:
             return
-        verb, statement = frame[:1], frame[1:].decode()
-        outcome: Answer
-        if verb == b"b":
-            outcome = measure(connection, statement, fresh)
-        else:
-            work: Callable[..., Answer] = capture if verb == b"c" else read
-            outcome = work(connection, statement, task.pins, fresh)
+        outcome = _outcome(session, frame[:1], frame[1:].decode(), task.pins)
         answer = outcome.model_dump_json().encode()
         if len(answer) > FRAME_BYTES_MAX - 4:
             answer = Refused(reason=Reason.ENGINE_REFUSED).model_dump_json().encode()
         channel.send(answer)
         if isinstance(outcome, Broken):
             return
+
+
+def _outcome(session: Session, verb: bytes, statement: str, pins: tuple[Pin, ...]) -> Answer:
+    match verb:
+        case b"r":
+            return session.read(statement, pins)
+        case b"c":
+            return session.capture(statement, pins)
+        case _:
+            return session.measure(statement)
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))

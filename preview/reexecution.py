@@ -139,8 +139,8 @@ class Executor:
             return Code.EXECUTION_FAILED
 
     def _start(self, observation: "Observation") -> Code | None:
+        from preview.engine import THREADS
         from preview.recorder import Recorder
-        from preview.sealed import THREADS
 
         snapshot = self._opened()
         if isinstance(snapshot, Code):

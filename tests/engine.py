@@ -15,7 +15,7 @@ from eligibility.sql.facts import Release
 from eligibility.sql.observation import EngineReading
 from eligibility.sql.schema import CATALOG, Column, Pin, Schema
 from eligibility.sql.verdicts import Verdicts
-from preview.engine_reading import PLAN_QUERY, plan_error, read_plan
+from preview.duckdb.plan import PLAN_QUERY, plan_error, read_plan
 from tests.corpus import TABLES, Case, complete_line, merged, released_lines, unescaped
 
 # Functions are named with their path: what is set up may stand in for them.

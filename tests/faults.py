@@ -118,7 +118,7 @@ class Bench:
                 ]
                 for statement in GOOD.values()
             }
-        self.nurses: set[int] = set()
+        self.servers: set[int] = set()
         self.given: list[str] = []
 
     @contextmanager
@@ -133,16 +133,16 @@ class Bench:
         self.look_for_orphans("after a recorder was closed")
 
     def note(self, recorder: preview.Recorder) -> int | None:
-        """Remember the nurse: whatever she starts is of her session."""
-        process = recorder._nursery._process
+        """Remember the fork server: whatever it starts is of its session."""
+        process = recorder._server._process
         if process is not None:
-            self.nurses.add(process.pid)
+            self.servers.add(process.pid)
         return None if process is None else process.pid
 
     def look_for_orphans(self, where: str) -> None:
-        """Count processes of any nurse's session that live on."""
+        """Count processes of any fork server's session that live on."""
         until = time.monotonic() + PATIENCE_S
-        while (left := living(self.nurses)) and time.monotonic() < until:
+        while (left := living(self.servers)) and time.monotonic() < until:
             time.sleep(0.01)
         for pid in left:
             self.tally.bad("orphans", f"{where}: {pid}")
@@ -207,10 +207,10 @@ def living(sessions: set[int]) -> list[int]:
     return found
 
 
-def child_of(nurse: int) -> int | None:
-    """Give the child of a nurse; None where she has none at this moment."""
+def child_of(server: int) -> int | None:
+    """Give the child of a fork server; None where it has none at this moment."""
     with suppress(OSError, IndexError):
-        return int(Path(f"/proc/{nurse}/task/{nurse}/children").read_text().split()[0])
+        return int(Path(f"/proc/{server}/task/{server}/children").read_text().split()[0])
     return None
 
 
@@ -228,7 +228,7 @@ def _strike(pid: int | None, number: signal.Signals) -> bool:
 
 
 def kills(bench: Bench, count: int) -> None:
-    """Kill the child, sometimes the nurse, sometimes close a pipe, at random moments.
+    """Kill the child, sometimes the fork server, sometimes close a pipe, at random moments.
 
     Binding, executing and sending are met in turn, and so is the start of the next child: the one
     that was killed is not waited for.
@@ -244,7 +244,7 @@ def kills(bench: Bench, count: int) -> None:
             usual[name] = time.monotonic() - begun
         while tally.done["kills"] < count:
             name = rng.choice([*GOOD, *GOOD, *BAD])
-            way = rng.choices(("child", "nurse", "channel", "control"), (90, 4, 3, 3))[0]
+            way = rng.choices(("child", "fork server", "channel", "control"), (90, 4, 3, 3))[0]
             where = f"{way} while {name}"
             after = rng.random() * (1.2 * usual[name] if name in usual else 0.1)
             with _soon(partial(_harm, recorder, way), after) as struck:
@@ -268,15 +268,15 @@ def kills(bench: Bench, count: int) -> None:
 
 
 def _harm(recorder: preview.Recorder, way: str) -> bool:
-    nursery = recorder._nursery
-    process, channel, control = nursery._process, nursery.channel, nursery._control
-    nurse = None if process is None else process.pid
+    forks = recorder._server
+    process, channel, control = forks._process, forks.channel, forks._control
+    server = None if process is None else process.pid
     with suppress(OSError):
         match way:
             case "child":
-                return _strike(nurse and child_of(nurse), signal.SIGKILL)
-            case "nurse":
-                return _strike(nurse, signal.SIGKILL)
+                return _strike(server and child_of(server), signal.SIGKILL)
+            case "fork server":
+                return _strike(server, signal.SIGKILL)
             case "channel" if channel is not None:
                 channel._link.shutdown(socket.SHUT_RDWR)
                 return True
@@ -289,7 +289,7 @@ def _harm(recorder: preview.Recorder, way: str) -> bool:
 def _wait_until_it_shows(recorder: preview.Recorder) -> None:
     """Wait until the child has ended: a process that was killed ends a moment later."""
     until = time.monotonic() + PATIENCE_S
-    channel = recorder._nursery.channel
+    channel = recorder._server.channel
     while channel is not None and not channel.is_dead() and time.monotonic() < until:
         time.sleep(0.005)
 
@@ -300,8 +300,8 @@ def stops(bench: Bench, count: int) -> None:
     with bench.recorder(timeout_s=limit_s) as recorder:
         for _ in range(count):
             bench.ask_unharmed(recorder, "before a stop")
-            nurse = bench.note(recorder)
-            child = nurse and child_of(nurse)
+            server = bench.note(recorder)
+            child = server and child_of(server)
             bench.tally.done["stops"] += _strike(child, signal.SIGSTOP)
             answer = bench.ask(recorder, GOOD["little"], limit_s, "stopped")
             if not isinstance(answer, preview.StatementTimedOut):
@@ -407,7 +407,7 @@ import preview
 from tests.faults import GOOD, BAD
 recorder = preview.Recorder(preview.open_snapshot(sys.argv[1]), timeout_s=1_000)
 recorder.capture(GOOD["little"])
-print(recorder._nursery._process.pid, flush=True)
+print(recorder._server._process.pid, flush=True)
 while True:
     recorder.capture((GOOD | BAD)[sys.argv[2]])
 """
@@ -424,7 +424,7 @@ def hosts(bench: Bench, count: int) -> None:
         )
         with host:
             assert host.stdout is not None
-            bench.nurses.add(int(host.stdout.readline()))
+            bench.servers.add(int(host.stdout.readline()))
             time.sleep(bench.random.random() * 0.3)
             host.kill()
         bench.tally.done["hosts killed"] += 1

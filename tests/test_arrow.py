@@ -11,7 +11,7 @@ import pytest
 
 import preview
 from eligibility.sql.observation import Cell, Engine, EngineReading, Observation, OutputColumn
-from preview import capture as captures
+from preview.duckdb import capture as captures
 
 Texts = list[str | None]
 

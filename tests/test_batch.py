@@ -27,6 +27,7 @@ from evidence_adapters.cli.inputs import Source, opened
 from evidence_adapters.cli.lines import LINE_BYTES_MAX, Judge, Tally, parsed
 from evidence_adapters.cli.program import INTERRUPTED, run
 from evidence_adapters.cli.trouble import Trouble
+from preview.process.channel import Channel
 from tests.corpus import cases
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -419,13 +420,11 @@ def test_a_worker_answers_until_it_is_told_to_end():
     for sent in (workers.Task(TABLES).encoded(), (5).to_bytes(8, "big") + line, b""):
         ours.sendall(len(sent).to_bytes(4, "big") + sent)
     workers.serve(theirs)
-    received = bytearray(ours.recv(2**16))
-    frame = workers._frame(received)
-    assert frame is not None
-    head, _, made = frame.partition(b"\n")
+    channel = Channel(ours)
+    head, _, made = channel.receive().partition(b"\n")
     assert json.loads(made)["line"] == 5
     assert isinstance(workers._tally(head), Tally)
-    assert not received
+    assert not channel.is_dead()
     ours.close()
     theirs.close()
 
@@ -445,7 +444,7 @@ def test_a_worker_tells_its_trouble_and_not_a_bug(monkeypatch):
             continue
         workers.serve(theirs)
         with pytest.raises(Trouble) as trouble:
-            workers._tally(workers._frame(bytearray(ours.recv(2**16))) or b"")
+            workers._tally(Channel(ours).receive())
         assert (trouble.value.code, trouble.value.message) == ("file", "x")
     ours.close()
     theirs.close()
@@ -462,15 +461,15 @@ def test_a_worker_ends_with_the_program(monkeypatch):
     ours, theirs = socket.socketpair()
     ours.close()
     with pytest.raises(Ended):
-        workers._receive(theirs, queue.SimpleQueue())
+        workers._receive(Channel(theirs), queue.SimpleQueue())
     theirs.close()
     with pytest.raises(Ended):
-        workers._receive(theirs, queue.SimpleQueue())
-    workers._send(theirs, b"to nobody")
+        workers._receive(Channel(theirs), queue.SimpleQueue())
+    workers._send(Channel(theirs), b"to nobody")
 
 
 def test_a_process_that_cannot_be_started_is_trouble(monkeypatch):
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: "/nowhere/python")
     with pytest.raises(Trouble) as trouble:
         workers.Worker()
     assert trouble.value.code == "worker-failed"

@@ -19,9 +19,10 @@ from eligibility.sql.policy import STRICT
 from eligibility.sql.rules import decide
 from eligibility.sql.shape import Negation
 from eligibility.sql.verdicts import Filter, Label
-from preview import sealed
-from preview.bounds import Measured, measure, question
-from preview.capture import Captured, capture
+from preview.bounds import question
+from preview.duckdb import sealed
+from preview.duckdb.capture import capture, measure
+from preview.engine import Captured, Measured
 from tests.corpus import (
     CELL_REASONS,
     ROOT,

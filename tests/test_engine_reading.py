@@ -30,7 +30,7 @@ from eligibility.sql.shape import (
     Value,
     unstatable_reasons,
 )
-from preview.engine_reading import parse_plan, plan_error, read_plan
+from preview.duckdb.plan import parse_plan, plan_error, read_plan
 from tests.engine import Engine
 
 COLUMNS = {

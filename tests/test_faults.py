@@ -17,7 +17,7 @@ def bench(tmp_path: Path) -> Iterator[faults.Bench]:
 
 
 @pytest.mark.long
-def test_children_nurses_and_pipes_are_struck(bench):
+def test_children_servers_and_pipes_are_struck(bench):
     faults.kills(bench, 30)
     assert bench.tally.done["kills"] == 30
     assert bench.tally.answers["observation"] > 10

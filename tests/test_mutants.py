@@ -27,7 +27,7 @@ from eligibility.sql.shape import (
     Unstatable,
 )
 from eligibility.wire.model import COUNT_MAX
-from preview.engine_reading import (
+from preview.duckdb.plan import (
     PLAN_QUERY,
     _cast,
     _condition,

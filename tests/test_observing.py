@@ -8,7 +8,7 @@ from pydantic import ValidationError
 import preview
 from eligibility.reasons import Reason
 from eligibility.sql.observation import Engine, EngineReading, Observation
-from preview.capture import Captured
+from preview.engine import Captured
 from preview.observing import Observer
 from tests.pinned import csv, pin_one
 

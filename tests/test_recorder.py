@@ -28,7 +28,10 @@ from eligibility.reasons import Reason
 from eligibility.sql.observation import Observation
 from eligibility.wire.untrusted import from_json
 from preview import recorder as recorders
-from preview.capture import Captured
+from preview.duckdb import engine as duckdb_engine
+from preview.engine import Captured, engine_named
+from preview.process import fork_server
+from preview.process.channel import FRAME_BYTES_MAX, Channel
 
 # How long what ends well may take: no bound on the machine, it only ends what hangs.
 PATIENCE_S = 1_000.0
@@ -85,7 +88,7 @@ def children(of: int) -> list[int]:
 
 
 def processes(recorder: preview.Recorder) -> tuple[int, int]:
-    """Give the nurse and its child, ready for a statement."""
+    """Give the fork server and its child, ready for a statement."""
     return processes_of(recorder, GOOD, GOOD_ROW)
 
 
@@ -93,7 +96,7 @@ def processes_of(
     recorder: preview.Recorder, statement: str, row: tuple[str | None, ...]
 ) -> tuple[int, int]:
     assert texts(recorder.capture(statement)) == [row]
-    process = recorder._nursery._process
+    process = recorder._server._process
     assert process is not None
     (child,) = children(process.pid)
     return process.pid, child
@@ -106,7 +109,7 @@ def is_running(pid: int) -> bool:
 
 def speaks(recorder: preview.Recorder) -> bool:
     """Say whether the child's end of the channel is open: its threads end one by one."""
-    channel = recorder._nursery.channel
+    channel = recorder._server.channel
     return channel is not None and not channel.is_dead()
 
 
@@ -318,10 +321,10 @@ def test_no_statement_can_fix_the_seed_of_another(recorder):
 
 
 def test_a_child_that_was_killed_idle_is_replaced(recorder):
-    nurse, child = processes(recorder)
+    server, child = processes(recorder)
     os.kill(child, signal.SIGKILL)
     assert ends(lambda: speaks(recorder))
-    assert processes(recorder)[0] == nurse
+    assert processes(recorder)[0] == server
 
 
 def test_a_child_that_dies_with_a_statement_is_replaced(recorder):
@@ -333,16 +336,16 @@ def test_a_child_that_dies_with_a_statement_is_replaced(recorder):
     assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
 
 
-def test_a_nurse_that_was_killed_is_replaced_and_its_child_ends(recorder):
-    nurse, child = processes(recorder)
-    os.kill(nurse, signal.SIGKILL)
+def test_a_fork_server_that_was_killed_is_replaced_and_its_child_ends(recorder):
+    server, child = processes(recorder)
+    os.kill(server, signal.SIGKILL)
     assert ends(lambda: is_running(child) or speaks(recorder))
-    assert processes(recorder)[0] != nurse
+    assert processes(recorder)[0] != server
 
 
-def test_a_child_ends_with_its_nurse_even_while_it_binds(recorder):
-    nurse, child = processes(recorder)
-    killer = when_at_work(child, lambda: os.kill(nurse, signal.SIGKILL))
+def test_a_child_ends_with_its_server_even_while_it_binds(recorder):
+    server, child = processes(recorder)
+    killer = when_at_work(child, lambda: os.kill(server, signal.SIGKILL))
     with pytest.raises(preview.StatementKilled):
         recorder.capture(STUCK)
     killer.join()
@@ -450,6 +453,7 @@ def exchange(one: Path, other: Path) -> None:
 
 def _task(made: preview.Snapshot) -> recorders._Task:
     return recorders._Task(
+        engine="duckdb",
         database=str(made.database),
         identity=made.identity,
         memory_bytes=recorders.MEMORY_BYTES,
@@ -462,10 +466,13 @@ def served(task: recorders._Task) -> recorders.Answer:
     """Give what a child says of itself first."""
     ours, theirs = socket.socketpair()
     with theirs:
-        child = threading.Thread(target=recorders._serve, args=(task, recorders._Channel(theirs)))
+        child = threading.Thread(
+            target=recorders._answer_statements,
+            args=(task, engine_named("duckdb"), Channel(theirs)),
+        )
         child.start()
         with ours:
-            said = recorders._checked(recorders._Channel(ours).receive())
+            said = recorders._checked(Channel(ours).receive())
         child.join()
     return said
 
@@ -473,7 +480,7 @@ def served(task: recorders._Task) -> recorders.Answer:
 def test_a_log_that_grows_is_no_other_file(tmp_path, monkeypatch):
     """The child inherits what its host has open; others write to it while the snapshot is opened."""
     made = preview.pin({"t": pa.table({"a": [1]})}, into=tmp_path / "snapshot")
-    opened = recorders.open_sealed  # type: ignore[attr-defined]
+    opened = duckdb_engine.open_sealed  # type: ignore[attr-defined]
     with (tmp_path / "log").open("w") as log:
 
         def beside(database: Path, **options: int):
@@ -481,7 +488,7 @@ def test_a_log_that_grows_is_no_other_file(tmp_path, monkeypatch):
             log.flush()
             return opened(database, **options)
 
-        monkeypatch.setattr(recorders, "open_sealed", beside)
+        monkeypatch.setattr(duckdb_engine, "open_sealed", beside)
         assert isinstance(served(_task(made)), recorders.Ready)
 
 
@@ -497,7 +504,7 @@ def test_the_file_that_a_child_has_open_is_the_one_that_was_verified(tmp_path, m
     }[what]
     for folder in (made.folder, other.folder):
         folder.chmod(0o755)
-    opened = recorders.open_sealed  # type: ignore[attr-defined]
+    opened = duckdb_engine.open_sealed  # type: ignore[attr-defined]
     identity = made.database.stat()
 
     def exchanged(database: Path, **options: int):
@@ -509,7 +516,7 @@ def test_the_file_that_a_child_has_open_is_the_one_that_was_verified(tmp_path, m
             if pair:
                 exchange(*pair)
 
-    monkeypatch.setattr(recorders, "open_sealed", exchanged)
+    monkeypatch.setattr(duckdb_engine, "open_sealed", exchanged)
     if what == "file":  # to rename a file changes one of its times: here nothing else may tell
         monkeypatch.setattr(recorders, "_identity", lambda path: made.identity)
     said = served(_task(made))
@@ -540,12 +547,12 @@ def test_a_process_that_moves_keeps_its_snapshot(tmp_path, monkeypatch):
 def test_an_interrupt_while_the_helper_starts_spoils_nothing(snapshot):
     """Before each line that starts one, an interrupt arrives."""
     with preview.Recorder(snapshot, timeout_s=PATIENCE_S) as recorder:
-        nursery = recorder._nursery
-        nursery.close()
-        lines = list(dict.fromkeys(stepped(nursery.new_child)))
-        assert len(lines) > 12
+        server = recorder._server
+        server.close()
+        lines = list(dict.fromkeys(stepped(server.new_child)))
+        assert len(lines) >= 12
         for line in lines[-8:]:  # from where a process is there
-            nursery.close()
+            server.close()
             with pytest.raises(Interrupted):
                 stepped(lambda: recorder.capture(GOOD), line)
             assert texts(recorder.capture(GOOD)) == [GOOD_ROW]
@@ -556,7 +563,7 @@ def stepped(act: Callable[[], object], interrupted_at: int | None = None) -> lis
     lines = []
 
     def trace(frame, event, _):
-        if frame.f_code.co_filename != recorders.__file__:
+        if frame.f_code.co_filename != fork_server.__file__:
             return None
         if event == "line" and frame.f_code.co_name in ("_start", "_asked_child"):
             lines.append(frame.f_lineno)
@@ -634,10 +641,10 @@ def test_several_recorders_read_one_snapshot(snapshot):
 
 def test_a_closed_recorder_leaves_nothing_and_says_so(snapshot):
     recorder = preview.Recorder(snapshot)
-    nurse, child = processes(recorder)
+    server, child = processes(recorder)
     recorder.close()
     recorder.close()
-    assert not is_running(nurse)
+    assert not is_running(server)
     assert not is_running(child)
     for ask in (recorder.capture, recorder.read):
         with pytest.raises(preview.RecorderClosed):
@@ -728,7 +735,7 @@ def test_nothing_outlives_a_parent_that_was_killed(snapshot, while_it):
     script = SCRIPT + textwrap.dedent(f"""
         recorder = preview.Recorder(snapshot, timeout_s=1_000)
         rows(recorder)
-        print(recorder._nursery._process.pid, flush=True)
+        print(recorder._server._process.pid, flush=True)
         recorder.capture({STUCK!r}) if {while_it == "binds"} else sys.stdin.read()
     """)
     parent = subprocess.Popen(
@@ -739,13 +746,13 @@ def test_nothing_outlives_a_parent_that_was_killed(snapshot, while_it):
     )
     with parent:
         assert parent.stdout is not None
-        nurse = int(parent.stdout.readline())
-        (child,) = children(nurse)
+        server = int(parent.stdout.readline())
+        (child,) = children(server)
         if while_it == "binds":
             when_at_work(child, lambda: None).join()
         parent.kill()
         parent.wait()
-        assert ends(lambda: is_running(nurse) or is_running(child))
+        assert ends(lambda: is_running(server) or is_running(child))
 
 
 # --- what the child is --------------------------------------------------------------------------
@@ -755,7 +762,7 @@ def test_the_child_holds_little(recorder):
     leak = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leak, True)
     try:
-        recorder._nursery.close()
+        recorder._server.close()
         _, child = processes(recorder)
     finally:
         os.close(leak)
@@ -813,8 +820,8 @@ def test_an_interpreter_that_does_not_start_is_named(snapshot, monkeypatch):
         preview.Recorder(snapshot)
 
 
-def test_a_nurse_that_cannot_import_says_so(snapshot, monkeypatch):
-    monkeypatch.setattr(recorders, "_import_path", list)
+def test_a_fork_server_that_cannot_import_says_so(snapshot, monkeypatch):
+    monkeypatch.setattr(recorders, "FORK_SERVER", "preview.nothing:forks")
     with preview.Recorder(snapshot) as recorder:
         for _ in range(2):
             with pytest.raises(preview.RecorderFailed, match="No module named"):
@@ -876,7 +883,7 @@ def test_a_child_that_talks_nonsense_is_replaced(recorder, monkeypatch):
     for frame in nonsense:
         _, child = processes(recorder)
         with monkeypatch.context() as patch:
-            patch.setattr(recorders._Channel, "receive", lambda self, deadline, frame=frame: frame)
+            patch.setattr(Channel, "receive", lambda self, deadline, frame=frame: frame)
             with pytest.raises(preview.RecorderFailed):
                 recorder.read(GOOD)
         assert processes(recorder)[1] != child
@@ -885,6 +892,6 @@ def test_a_child_that_talks_nonsense_is_replaced(recorder, monkeypatch):
 def test_a_frame_has_a_limit():
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        theirs.sendall((recorders.FRAME_BYTES_MAX + 1).to_bytes(4, "big") + b"x")
+        theirs.sendall((FRAME_BYTES_MAX + 1).to_bytes(4, "big") + b"x")
         with pytest.raises(EOFError):
-            recorders._Channel(ours).receive(time.monotonic() + PATIENCE_S)
+            Channel(ours).receive(time.monotonic() + PATIENCE_S)

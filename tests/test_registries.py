@@ -7,7 +7,7 @@ import pytest
 from eligibility import Reason, Schema, parse
 from eligibility.sql import parse as text_reading
 from eligibility.sql.shape import Calculation, Predicate
-from preview import engine_reading
+from preview.duckdb import plan as engine_reading
 from tests.corpus import ROOT
 from tests.oracle import _truth
 

@@ -10,9 +10,10 @@ import pytest
 from eligibility.reasons import Reason
 from eligibility.sql.observation import CELL_TEXT_BYTES_MAX, COLUMNS_MAX, ROWS_MAX
 from eligibility.sql.schema import Column, Pin
-from preview import capture as captures
-from preview.capture import CALLS_REFUSED, TABLE_FUNCTIONS_RUN, Captured, Failed, Refused
-from preview.sealed import open_sealed
+from preview.duckdb import capture as captures
+from preview.duckdb.guard import CALLS_REFUSED, TABLE_FUNCTIONS_RUN
+from preview.duckdb.sealed import open_sealed
+from preview.engine import Captured, Failed, Read, Refused
 from tests.pinned import VALUES, split
 
 TABLES = """
@@ -672,7 +673,7 @@ def test_the_reading_is_that_of_the_bare_statement(sealed, pins):
         found = captures.capture(sealed, statement, pins)
         read = captures.read(sealed, statement, pins)
         assert isinstance(found, Captured)
-        assert isinstance(read, captures.Read)
+        assert isinstance(read, Read)
         assert found.reading == read.reading
         assert found.reading.shape is not None
         assert found.reading.shape.table == ("main", "t")

@@ -27,7 +27,8 @@ from eligibility import (
 )
 from eligibility.reasons import Reason
 from eligibility.sql.observation import Cell, EngineReading
-from preview.capture import Read, read
+from preview.duckdb.capture import read
+from preview.engine import Read
 from tests.soundness import page
 from tests.soundness.campaign import MIX
 from tests.soundness.generator import BESIDE, Writer

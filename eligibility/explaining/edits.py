@@ -122,7 +122,7 @@ def _helpful(case: Case, output: Verdict) -> Iterator[Proposal]:
 
 
 class _Patient:
-    """A judge that is asked each question once, and loses its patience (H2)."""
+    """Asks a judge, each question once and only so many of them (H2)."""
 
     def __init__(self, judge: Probe) -> None:
         self._judge = judge

@@ -28,9 +28,10 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE,
 )
-# Most statements: none of those but brackets that do not nest, and quotes that hold no quote and
-# stand behind no letter. The sets are those that `_SPECIAL` lets pass, less a few. Here and below
-# the letters are those of ASCII: what others are is not for the interpreter to say.
+# Most statements match this and need no scan: plain characters, brackets that do not nest, and text
+# in single quotes that holds no quote itself and does not follow a letter. Every character in these
+# sets also passes `_SPECIAL`. Only the letters of ASCII count as letters, here and below: which other
+# characters are letters depends on the interpreter's release.
 _EASY_PART = r"[\t\n\r !#%&*+,.:;<=>?@0-9A-Z\\^_a-z|~]++|(?<![0-9A-Za-z_$&])'[^']*+'(?!')"
 _EASY = re.compile(rf"(?:{_EASY_PART}|\((?:{_EASY_PART})*+\))*+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")

@@ -189,7 +189,7 @@ class Observation(Model):
         """Compute what `digest` has to be, from the other fields."""
         tree = self.model_dump(mode="json", exclude={"digest", "rows"})
         members = {name: written(value) for name, value in tree.items()}
-        # Most of it are cells, for which a tree would take long.
+        # Cells are most of an observation, and writing them from models costs much more time.
         members["rows"] = written_array(
             written_array([written_cell(cell.type, cell.text) for cell in row]) for row in self.rows
         )

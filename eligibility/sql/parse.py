@@ -386,7 +386,7 @@ def _is_whole(condition: Condition) -> bool:
     return not isinstance(condition, Found)
 
 
-_UNKNOWN = Reason.CONSTRUCT_UNKNOWN  # looking a member up by name takes its time
+_UNKNOWN = Reason.CONSTRUCT_UNKNOWN  # kept here: an enum looks a member up by name each time
 
 
 def _listed(node: exp.Expr, listed: dict[str, Reason | None], reasons: set[Reason]) -> bool:

@@ -69,7 +69,7 @@ class Table(Model):
 
     def column(self, name: str) -> Column | None:
         """Find a column as DuckDB would: by name, ASCII case folded."""
-        place = self._places.get(name)  # folded names stand for themselves
+        place = self._places.get(name)  # most names are written folded: then no folding is needed
         if place is None:
             place = self._places.get(fold(name))
         return None if place is None else self.columns[place]
@@ -147,7 +147,7 @@ class Schema(Model):
             The table of which `parts` is a suffix of (catalog, schema, table), one part meaning
             schema `main` only; None for none. Paths differ, so there are never several.
         """
-        found = self._suffixes.get(parts)  # folded names stand for themselves
+        found = self._suffixes.get(parts)  # as in `Table.column`
         return found or self._suffixes.get(tuple([fold(part) for part in parts]))
 
     @cached_property

@@ -14,7 +14,7 @@ def main() -> NoReturn:
     try:
         from evidence_adapters.cli.program import run
         from evidence_adapters.cli.verbs import app
-    except KeyboardInterrupt:  # it takes a while
+    except KeyboardInterrupt:  # loading takes about a fifth of a second
         sys.exit(130)
 
     sys.exit(run(app, sys.argv[1:]))

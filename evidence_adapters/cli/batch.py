@@ -11,7 +11,6 @@ Invariants
 
 import os
 import selectors
-import socket
 import sys
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from evidence_adapters.cli.lines import LINE_BYTES_MAX, Tally
 from evidence_adapters.cli.program import DONE, NOTHING, shown_on
 from evidence_adapters.cli.trouble import FILE, LINE, Trouble
 from evidence_adapters.cli.workers import Task, Workers
+from preview.process.channel import Channel
 
 BLOCK_BYTES = 2**15
 CHUNKS_WAITING = 4
@@ -59,7 +59,7 @@ def checked(
     Raises:
         Trouble: the file cannot be read, a worker fails, or a line is of another form.
     """
-    write(b"")  # before anything is begun for nobody
+    write(b"")  # fails now, before any work, where the reader of the output is gone
     begun = time.monotonic()
     among = on_stdout and sys.stdout.isatty()
     with nullcontext() if among else _progress(source) as told:
@@ -98,9 +98,11 @@ def judged(source: Source, task: Task, jobs: int, write: Write, told: Told | Non
         while ends or not cutter.at_end:
             room = len(ends) < CHUNKS_WAITING * jobs and workers.have_room
             reading = room and not cutter.at_end
-            ready = _ready([worker.link for worker in workers.all], source.fd if reading else None)
+            ready = _ready(
+                [worker.channel for worker in workers.all], source.fd if reading else None
+            )
             for worker in workers.all:
-                if worker.link in ready:
+                if worker.channel in ready:
                     done.update((n, (lines, found)) for n, lines, found in worker.taken())
             if source.fd in ready:
                 first = cutter.line
@@ -119,9 +121,9 @@ def judged(source: Source, task: Task, jobs: int, write: Write, told: Told | Non
     return tally
 
 
-def _ready(links: list[socket.socket], source: int | None) -> set[Any]:
+def _ready(links: list[Channel], source: int | None) -> set[Any]:
     """Wait until a worker has answered, or there is something to read."""
-    with selectors.PollSelector() as selector:  # of all kinds, the one that takes plain files too
+    with selectors.PollSelector() as selector:  # poll, since epoll takes no plain files
         for link in links:
             selector.register(link, selectors.EVENT_READ)
         if source is not None:

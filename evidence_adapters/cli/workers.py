@@ -1,8 +1,7 @@
 """The processes that judge the lines of a batch, and both ends of what is said to them.
 
-A frame is four bytes of length and as many more. The first one to a worker is its task, each
-further one is the number of a line and whole lines, and an empty one ends it. It answers each, in
-order, with a line of JSON, the tally, and the lines out.
+The first frame to a worker is its task, each further one is the number of a line and whole lines, and
+an empty one ends it. It answers each, in order, with a line of JSON, the tally, and the lines out.
 
 Invariants
   W1  Nobody is left behind: a worker whose socket is at its end is gone at once, whatever it is
@@ -14,8 +13,6 @@ Invariants
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections import Counter, deque
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -26,6 +23,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from evidence_adapters.cli.trouble import WORKER, Trouble, from_error
+from preview.process.channel import Channel
+from preview.process.python import ended, start_python
 
 if TYPE_CHECKING:
     from eligibility.sql.schema import Schema
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from preview import Recorder, Snapshot
 
 CHUNKS_AHEAD = 2
-STOP_S_MAX = 10.0
-_RECEIVED_BYTES = 2**18
+# A chunk of lines, or the verdicts on them.
+FRAME_BYTES_MAX = 2**31
 
 
 # --- what every worker is told ------------------------------------------------------------------
@@ -57,7 +56,7 @@ class Task:
     memory_bytes: int = 0
 
     def encoded(self) -> bytes:
-        """Give it as it crosses."""
+        """Give the JSON bytes that are sent to a worker."""
         pinned = self.snapshot
         told = None
         if pinned is not None:
@@ -107,15 +106,6 @@ class Task:
 
 # --- the program's side -------------------------------------------------------------------------
 
-# Isolated, so that it imports what this process would. The socket is its standard input.
-_BOOT = """
-import sys
-sys.path[:] = sys.argv[1:]
-from evidence_adapters.cli.workers import serve
-import socket
-serve(socket.socket(fileno=0))
-"""
-
 
 class Worker:
     """One process, seen from the program."""
@@ -127,18 +117,13 @@ class Worker:
             Trouble: it cannot be started.
         """
         self.given: deque[int] = deque()
-        self._received = bytearray()
-        self.link, theirs = socket.socketpair()
+        link, theirs = socket.socketpair()
+        self.channel = Channel(link, FRAME_BYTES_MAX)
         try:
             with theirs:
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter
-                    [sys.executable, "-I", "-c", _BOOT, *_import_path()],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    start_new_session=True,  # an interrupt at the terminal is the program's affair
-                )
+                self._process = start_python(f"{__name__}:serve", theirs, quiet=False)
         except OSError as error:
-            self.link.close()
+            self.channel.close()
             raise Trouble(WORKER, f"a process could not be started: {error.strerror}") from None
 
     def begin(self, task: bytes) -> None:
@@ -176,14 +161,11 @@ class Worker:
             Trouble: it is gone, or met trouble.
         """
         try:
-            received = self.link.recv(_RECEIVED_BYTES)
-        except OSError:
-            received = b""
-        if not received:
-            raise self._gone()
-        self._received += received
+            frames = self.channel.received()
+        except (EOFError, OSError):
+            raise self._gone() from None
         done = []
-        while (frame := _frame(self._received)) is not None:
+        for frame in frames:
             head, _, lines = frame.partition(b"\n")
             done.append((self.given.popleft(), lines, _tally(head)))
         return done
@@ -191,7 +173,7 @@ class Worker:
     def end(self) -> None:
         """Say that there is nothing more to do."""
         with suppress(OSError):
-            self.link.sendall(bytes(4))
+            self.channel.send(b"")
 
     def kill(self) -> None:
         """End it at once; its recorder ends with it."""
@@ -199,24 +181,17 @@ class Worker:
 
     def wait(self) -> None:
         """Wait until it is gone."""
-        try:
-            self._process.wait(STOP_S_MAX)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()
-        self.link.close()
+        ended(self._process)
+        self.channel.close()
 
     def _send(self, frame: bytes) -> None:
         try:
-            self.link.sendall(len(frame).to_bytes(4, "big"))
-            self.link.sendall(frame)
+            self.channel.send(frame)
         except OSError:
             raise self._gone() from None
 
     def _gone(self) -> Trouble:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOP_S_MAX)
-        status = self._process.returncode or 0
+        status = ended(self._process)
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         return Trouble(WORKER, f"a process that judges lines {how}; what it had is not judged")
 
@@ -276,11 +251,6 @@ class Workers:
             worker.wait()
 
 
-def _import_path() -> list[str]:
-    own = str(Path(__file__).resolve().parent.parent.parent)
-    return [*(str(Path(entry).absolute()) for entry in sys.path), own]
-
-
 # --- the worker's side --------------------------------------------------------------------------
 
 
@@ -290,19 +260,20 @@ def serve(link: socket.socket) -> None:
     Args:
         link: to the program.
     """
+    channel = Channel(link, FRAME_BYTES_MAX)
     frames: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_receive, args=(link, frames), daemon=True).start()
+    threading.Thread(target=_receive, args=(channel, frames), daemon=True).start()
     try:
-        _answer(link, frames)
+        _answer(channel, frames)
     except Exception as error:
         trouble = from_error(error)
         if trouble is None:
             raise
         told = {"trouble": [trouble.code, trouble.message]}
-        _send(link, json.dumps(told).encode() + b"\n")
+        _send(channel, json.dumps(told).encode() + b"\n")
 
 
-def _answer(link: socket.socket, frames: "SimpleQueue[bytes]") -> None:
+def _answer(channel: Channel, frames: "SimpleQueue[bytes]") -> None:
     from evidence_adapters.cli.lines import Judge, Tally
 
     task = Task.decoded(frames.get())
@@ -311,7 +282,7 @@ def _answer(link: socket.socket, frames: "SimpleQueue[bytes]") -> None:
         while frame := frames.get():
             lines, tally = judge.judged(frame[8:], int.from_bytes(frame[:8], "big"))
             told = {name: getattr(tally, name) for name in Tally.__slots__}
-            _send(link, json.dumps(told).encode() + b"\n" + lines)
+            _send(channel, json.dumps(told).encode() + b"\n" + lines)
 
 
 def _recorder(task: Task) -> "AbstractContextManager[Recorder | None]":
@@ -322,36 +293,16 @@ def _recorder(task: Task) -> "AbstractContextManager[Recorder | None]":
     return Recorder(task.snapshot, timeout_s=task.timeout_s, memory_bytes=task.memory_bytes)
 
 
-def _receive(link: socket.socket, frames: "SimpleQueue[bytes]") -> None:
+def _receive(channel: Channel, frames: "SimpleQueue[bytes]") -> None:
     """Put what comes where it is waited for; end the process with the program (W1)."""
-    received = bytearray()
-    while chunk := _heard(link):
-        received += chunk
-        while (frame := _frame(received)) is not None:
-            frames.put(frame)
-            if not frame:
-                return
-    os._exit(1)
-
-
-def _heard(link: socket.socket) -> bytes:
     try:
-        return link.recv(_RECEIVED_BYTES)
-    except OSError:
-        return b""
+        while frame := channel.receive():
+            frames.put(frame)
+    except (EOFError, OSError):
+        os._exit(1)
+    frames.put(b"")
 
 
-def _send(link: socket.socket, frame: bytes) -> None:
+def _send(channel: Channel, frame: bytes) -> None:
     with suppress(OSError):  # nobody listens: the other thread ends the process
-        link.sendall(len(frame).to_bytes(4, "big"))
-        link.sendall(frame)
-
-
-def _frame(received: bytearray) -> bytes | None:
-    """Take the first frame out of what was received; None where it is not all there."""
-    size = int.from_bytes(received[:4], "big")
-    if len(received) < 4 or len(received) < 4 + size:
-        return None
-    frame = bytes(received[4 : 4 + size])
-    del received[: 4 + size]
-    return frame
+        channel.send(frame)

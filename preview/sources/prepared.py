@@ -17,7 +17,9 @@ import duckdb
 from eligibility.sql.limits import refusal
 from eligibility.sql.manifest import Prepared, PreparedOrigin
 from eligibility.sql.schema import CATALOG
-from preview.capture import Broken, Failed, Planned, Refused, nodes, planned
+from preview.duckdb.capture import Planned, planned
+from preview.duckdb.guard import nodes
+from preview.engine import Broken, Failed, Refused
 from preview.errors import SourceError
 from preview.sources.files import reading as reading_file
 from preview.sources.readable import Readable, Reading, Told, check_names, rows_of
@@ -105,7 +107,7 @@ def _reads(shown: str, found: Planned, reading: Reading) -> tuple[Prepared, ...]
     """Give the tables that it reads, and see that it is steady (Q1, Q2)."""
     pins = {(CATALOG, *pin.path): pin for pin in reading.pins}
     reads = {}
-    for node in nodes(found):
+    for node in nodes(found.tree):
         kind = str(node.get("type"))
         sampled = (node.get("extra_info") or {}).get("sample_options") is not None
         if kind == "LOGICAL_SAMPLE" or (kind == "LOGICAL_GET" and sampled):

@@ -43,7 +43,7 @@ MODULES = (
     "eligibility.sql.rules",
     "eligibility.sql.received",
     "eligibility.release",
-    "preview.engine_reading",
+    "preview.duckdb.plan",
 )
 KEPT = ROOT / "tests" / "soundness" / "mutation.json"
 ARGUED = Path(__file__).with_name("argued.txt")

@@ -14,7 +14,7 @@ from eligibility.reasons import Reason
 from eligibility.sql.observation import Observation
 from eligibility.sql.schema import Pin
 from eligibility.wire.model import Model
-from preview.engine_reading import PLAN_QUERY
+from preview.duckdb.plan import PLAN_QUERY
 from preview.snapshot import DATABASE_NAME
 from tests.corpus import TABLES, Case, cases, unescaped
 from tests.engine import Engine, Pinned

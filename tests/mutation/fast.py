@@ -13,7 +13,7 @@ import pytest
 from eligibility import classify, release
 from eligibility.sql.observation import Observation
 from eligibility.sql.schema import Schema
-from preview.engine_reading import read_plan
+from preview.duckdb.plan import read_plan
 from preview.snapshot import DATABASE_NAME
 from tests.corpus import Case, cases, complete_line, merged, released_lines
 from tests.mutation.evidence import Said, read

@@ -17,7 +17,7 @@ from typing import Any
 # It has no wheel for every system, and is needed here alone.
 atheris: Any = import_module("atheris")
 
-with atheris.instrument_imports(include=["eligibility", "preview.engine_reading"]):
+with atheris.instrument_imports(include=["eligibility", "preview.duckdb.plan"]):
     from tests.soundness.generator import Writer, corpus_words
     from tests.soundness.trial import Trial
 

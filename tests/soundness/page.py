@@ -92,7 +92,7 @@ about, one by one, in [argued.txt](../tests/mutation/argued.txt): why it changes
 
 ## What if the recorder is harmed?
 
-Children, their nurse, hosts and channels are killed at random moments, memory and disk run out,
+Children, their fork server, hosts and channels are killed at random moments, memory and disk run out,
 files are deleted and replaced under a running recorder, and eight threads ask at once (`make faults`:
 {harm_seconds:,} seconds).
 

@@ -27,7 +27,7 @@ from eligibility.sql import classify, literal, parse, rules
 from eligibility.sql.schema import Column, Schema, Table
 from eligibility.sql.syntax import TextReading
 from eligibility.sql.verdicts import Label, Verdict
-from preview import engine_reading
+from preview.duckdb import plan as engine_reading
 from tests.soundness.campaign import MIX
 from tests.soundness.generator import Writer, corpus_words
 from tests.soundness.trial import Trial

@@ -22,10 +22,11 @@ from eligibility.reasons import Reason
 from eligibility.sql.facts import Claim
 from eligibility.sql.limits import refusal
 from eligibility.sql.observation import CellBound, Engine
-from preview.bounds import Measured, measure, question
-from preview.capture import Captured, capture
+from preview.bounds import question
+from preview.duckdb.capture import capture, measure
+from preview.duckdb.sealed import open_sealed
+from preview.engine import Captured, Measured
 from preview.observing import Observer
-from preview.sealed import open_sealed
 from tests.soundness.judges import Judge
 from tests.soundness.tables import SETS, pin_set
 from tests.soundness.third_reader import Made, Origins, disputes, made_of, read_tree

@@ -33,8 +33,9 @@ from eligibility.reasons import in_order
 from eligibility.sql.limits import refusal
 from eligibility.sql.schema import CATALOG, Pin, Schema, fold
 from eligibility.sql.verdicts import Verdicts
-from preview import capture
-from preview.sealed import open_sealed
+from preview import engine
+from preview.duckdb import capture
+from preview.duckdb.sealed import open_sealed
 from preview.sources.readable import quoted
 from tests.corpus import Case, cases, decided_lines
 from tests.engine import Engine
@@ -185,7 +186,7 @@ def _one(
 ) -> Read:
     statement, set_ = one["sql"], _set(one["schema"])
     outcome = None if refusal(statement) else capture.read(connection, statement, pins)
-    if not isinstance(outcome, capture.Read):
+    if not isinstance(outcome, engine.Read):
         return Read(one["id"], set_, _not_read(outcome, connection, statement), None)
     verdicts = classify(statement, schema, outcome.reading)
     tree = read_tree(connection, statement, cast(Any, pins))
@@ -200,7 +201,7 @@ def _one(
 
 def _not_read(outcome: object, connection: duckdb.DuckDBPyConnection, statement: str) -> str:
     """Give the reason why a statement is not run here; `failed` where DuckDB does not take it."""
-    if not isinstance(outcome, capture.Refused) or outcome.reason is Reason.NOT_SQL:
+    if not isinstance(outcome, engine.Refused) or outcome.reason is Reason.NOT_SQL:
         return FAILED
     if outcome.reason is Reason.PLAN_UNREADABLE and not _binds(connection, statement):
         return FAILED

@@ -14,8 +14,7 @@ from pathlib import Path
 import duckdb
 
 from eligibility.sql.observation import ROWS_MAX
-
-THREADS = 2
+from preview.engine import THREADS
 
 Option = str | bool | int | float | list[str]
 

@@ -1,0 +1,1 @@
+"""Processes: started, spoken to and ended here alone."""
