@@ -23,7 +23,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, assert_never
 
 from pydantic import ValidationError
 
@@ -62,7 +62,7 @@ RECORD_BYTES_MAX = 512 * 2**20
 
 _ENTRY = "sequence, time, kind, subject, payload_sha256, previous, hash, key, signature"
 
-Record = TypeVar("Record", Manifest, ObservationRecord, ReleaseRecord)
+Record = TypeVar("Record", bound=Model)
 
 
 class Ledger:
@@ -425,13 +425,18 @@ class Ledger:
         with no_fork():
             from eligibility.evidence.bundle import Observed, Pinned, Released, bundled
 
-        if entry.kind == "snapshot":
-            raise LedgerMissing("a snapshot alone is no evidence of an observation")
+        released = None
+        match entry.kind:
+            case "snapshot":
+                raise LedgerMissing("a snapshot alone is no evidence of an observation")
+            case "observation":
+                pass
+            case "release":
+                released = Released(entry=entry, payload=self.released(entry))
+            case _:
+                assert_never(entry.kind)
         observed, observation = self.stored(entry.subject)
         pinned, manifest = self.snapshot(observation.observation.manifest_sha256)
-        released = None
-        if entry.kind == "release":
-            released = Released(entry=entry, payload=self.released(entry))
         used = {part.signature.key for part in (pinned, observed, entry) if part.signature}
         return bundled(
             Pinned(entry=pinned, payload=manifest),

@@ -1,12 +1,30 @@
 """Whatever the code can name is known everywhere: a new member of a union stops here."""
 
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
+import deltalake
+import duckdb
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
+import preview
 from eligibility import Reason, Schema, parse
+from eligibility.evidence.bundle import verify
+from eligibility.evidence.entry import PAYLOADS, Kind
 from eligibility.sql import parse as text_reading
-from eligibility.sql.shape import Calculation, Predicate
+from eligibility.sql.manifest import Format
+from eligibility.sql.policy import STRICT
+from eligibility.sql.recount import counted
+from eligibility.sql.shape import FLIPPED, Calculation, Operator, Predicate
+from eligibility.sql.types import _CLASSES, TypeClass, type_class
 from preview.duckdb import plan as engine_reading
 from tests.corpus import ROOT
 from tests.oracle import _truth
@@ -61,3 +79,194 @@ def test_a_condition_is_written_read_back_and_known_to_the_oracle(kind):
 def test_a_reason_has_its_part_of_the_page(reason):
     page = (ROOT.parent / "docs" / "reasons.md").read_text()
     assert f"\n## {reason.value}\n" in page
+
+
+# --- policy and readings --------------------------------------------------------------------------
+
+KINDS_OF_VALUES = get_args(TypeClass)
+OPERATORS = get_args(Operator)
+
+
+def test_the_policy_has_a_line_for_every_calculation_and_operator():
+    assert set(STRICT.calculated) == set(CALCULATIONS)
+    assert set(STRICT.compared) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_operator_is_read_by_both_readings_turned_round_and_recounted(operator):
+    assert operator in text_reading._OPERATORS.values()
+    assert operator in engine_reading._OPERATORS.values()
+    assert FLIPPED[FLIPPED[operator]] == operator
+    note = " (rows where it is NULL are not counted)" if operator == "<>" else ""
+    found = parse(f"COUNT(*) of t = 1 where t.n {operator} 2{note}", SCHEMA)
+    assert found is not None
+    assert found.predicate is not None
+    assert f" {operator} " in (counted(SCHEMA.tables[0], [], found.predicate, ()) or "")
+    row: dict[str, str | None] = {"n": "1"}
+    truth = _truth(found.predicate.model_dump(mode="json"), row, {"n": "INTEGER"})
+    assert isinstance(truth, bool)
+
+
+# What may be done with each class of values, as specification 2 says it: a new class needs a line.
+MAY_BE = {
+    "boolean": "shown counted keyed equal ordered condition",
+    "integer": "shown counted keyed equal ordered summed picked",
+    "decimal": "shown counted keyed equal ordered summed picked",
+    "float": "shown counted keyed equal ordered summed picked",
+    "text": "shown counted keyed equal ordered picked matched",
+    "enum": "shown counted keyed equal",
+    "uuid": "shown counted keyed equal",
+    "date": "shown counted keyed equal ordered picked",
+    "time": "shown counted keyed equal ordered picked",
+    "timestamp": "shown counted keyed equal ordered picked",
+    "timestamptz": "shown counted keyed equal ordered picked",
+    "timetz": "shown counted",
+    "interval": "shown counted",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_VALUES)
+def test_a_class_of_values_may_be_what_its_line_says(kind):
+    tables = {
+        "shown": [STRICT.shown],
+        "counted": [STRICT.calculated["COUNT"]],
+        "summed": [STRICT.calculated["SUM"], STRICT.calculated["AVG"]],
+        "picked": [STRICT.calculated["MIN"], STRICT.calculated["MAX"]],
+        "keyed": [STRICT.keys],
+        "equal": [STRICT.compared["="], STRICT.compared["<>"]],
+        "ordered": [STRICT.compared[operator] for operator in ("<", "<=", ">", ">=")],
+        "matched": [STRICT.matched],
+        "condition": [STRICT.conditions],
+    }
+    assert {word for word, found in tables.items() if all(kind in one for one in found)} == set(
+        MAY_BE[kind].split()
+    )
+    assert not [word for word, found in tables.items() if len({kind in one for one in found}) > 1]
+    assert kind in {type_class(base) for base in (*_CLASSES, "DECIMAL(4,1)")}
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+ROWS = pa.table({"a": pa.array([1, 2], pa.int64()), "b": ["x", "y"]})
+TEXT = "a,b\n1,x\n2,y\n"
+ObjectOf = Callable[[Path], object]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def _parquet(folder: Path) -> object:
+    pq.write_table(ROWS, folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def _arrow(folder: Path) -> object:
+    feather.write_feather(ROWS, folder / "t.arrow", compression="uncompressed")
+    return folder / "t.arrow"
+
+
+def _duckdb(folder: Path) -> object:
+    with duckdb.connect(str(folder / "t.duckdb")) as db:
+        db.register("rows", ROWS)
+        db.execute("CREATE TABLE t AS FROM rows")
+    return f"{folder / 't.duckdb'}::t"
+
+
+def _sqlite(folder: Path) -> object:
+    db = sqlite3.connect(folder / "t.sqlite")
+    with db:
+        db.execute("CREATE TABLE t (a, b)")
+        db.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, "y")])
+    db.close()
+    return f"{folder / 't.sqlite'}::t"
+
+
+def _delta(folder: Path) -> object:
+    deltalake.write_deltalake(str(folder / "lake"), ROWS)
+    return f"delta:{folder / 'lake'}"
+
+
+# Each kind of source: how a real one is made here, or the test that pins a real one; where it is
+# written down; and how `pin --help` spells it.
+SOURCES: dict[str, tuple[ObjectOf | tuple[str, str], str, str]] = {
+    "parquet": (_parquet, "pinning.md", "Parquet"),
+    "csv": (lambda folder: written(folder / "t.csv", TEXT), "pinning.md", "CSV"),
+    "json": (
+        lambda folder: written(folder / "t.json", '[{"a":1,"b":"x"},{"a":2,"b":"y"}]'),
+        "pinning.md",
+        "JSON",
+    ),
+    "arrow": (_arrow, "pinning.md", "Arrow"),
+    "arrow-table": (lambda _: ROWS, "specification.md", ""),
+    "duckdb": (_duckdb, "sources.md", "FILE.duckdb::TABLE"),
+    "sqlite": (_sqlite, "sources.md", ".sqlite"),
+    "delta": (_delta, "sources.md", "delta:DIR"),
+    "iceberg": (("sources/test_lakes.py", "test_every_type_of_a_lake"), "sources.md", "iceberg:"),
+    "postgresql": (("services/test_postgres.py", "test_every_type"), "sources.md", "postgresql:"),
+    "prepared": (
+        lambda folder: f"@{written(folder / 't.sql', 'FROM u')}",
+        "sources.md",
+        "@FILE.sql",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", get_args(Format))
+def test_a_kind_of_source_is_pinned_recorded_and_written_down(kind, tmp_path):
+    made, page, spelled = SOURCES[kind]
+    written_down = (ROOT.parent / "docs" / page).read_text().lower()
+    assert (spelled or "an arrow table").lower() in " ".join(written_down.split())
+    assert spelled in _help("pin")
+    if isinstance(made, tuple):
+        file, test = made
+        assert f"def {test}" in (Path(__file__).parent / file).read_text()
+        return
+    tables: dict[str | tuple[str, ...], Any] = {"t": made(tmp_path)}
+    if kind == "prepared":
+        tables["u"] = ROWS
+    snapshot = preview.pin(tables, into=tmp_path / "snapshot")
+    (source,) = [one for one in snapshot.manifest.sources if one.path == ("main", "t")]
+    assert source.format == kind
+    with preview.Recorder(snapshot) as recorder:
+        seen = recorder.capture("SELECT a, b FROM t ORDER BY a")
+    assert [[cell.text for cell in row] for row in seen.rows] == [["1", "x"], ["2", "y"]]
+
+
+def _help(verb: str) -> str:
+    return (ROOT.parent / "docs" / "cli.md").read_text().split(f"Usage: eligibility {verb} ")[1]
+
+
+# --- entries of a ledger --------------------------------------------------------------------------
+
+# Each kind of entry: whether a bundle can be about it.
+ENTRIES = {"snapshot": False, "observation": True, "release": True}
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_a_kind_of_entry_is_appended_shown_exported_and_written_down(kind, tmp_path):
+    snapshot = preview.pin({"t": ROWS}, into=tmp_path / "snapshot")
+    with preview.Ledger(tmp_path / "a.ledger") as ledger:
+        with preview.Recorder(snapshot, ledger=ledger) as recorder:
+            seen = recorder.capture("SELECT a FROM t")
+        ledger.release(seen.digest, seen.preview())
+        entries = {entry.kind: entry for entry in ledger.entries()}
+        assert set(entries) == set(get_args(Kind)) == set(PAYLOADS) == set(ENTRIES)
+        entry = entries[kind]
+        assert isinstance(ledger.payload(entry, PAYLOADS[kind]), PAYLOADS[kind])
+        if ENTRIES[kind]:
+            assert verify(ledger.export(entry)).structural_status != "failed"
+        else:
+            with pytest.raises(preview.LedgerMissing):
+                ledger.export(entry)
+    command = ["ledger", "show", str(tmp_path / "a.ledger"), str(entry.sequence), "--json"]
+    shown = subprocess.run(
+        [sys.executable, "-m", "evidence_adapters", *command],
+        cwd=ROOT.parent,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert json.loads(shown.stdout)["entry"]["kind"] == kind
+    assert kind in (ROOT.parent / "docs" / "ledger.md").read_text()

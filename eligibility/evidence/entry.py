@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from eligibility.sql.facts import CLAIMS_MAX, Claim, Release
+from eligibility.sql.manifest import Manifest
 from eligibility.sql.observation import Observation, ReturnedPreview
 from eligibility.wire.canonical import TextForm, canonical_bytes
 from eligibility.wire.model import Model, Sha256
@@ -128,6 +129,14 @@ class ReleaseRecord(Model):
     claims: Annotated[tuple[Claim, ...], Field(max_length=CLAIMS_MAX)] | None
     release: Release
     programs: Programs
+
+
+# What each kind of entry holds.
+PAYLOADS: dict[Kind, type[Model]] = {
+    "snapshot": Manifest,
+    "observation": ObservationRecord,
+    "release": ReleaseRecord,
+}
 
 
 class PublicKey(Model):

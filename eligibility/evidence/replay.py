@@ -28,6 +28,7 @@ from eligibility.evidence.verification import Code
 from eligibility.sql import bound
 from eligibility.sql.classify import classify
 from eligibility.sql.observation import Cell, EngineReading, Observation
+from eligibility.sql.shape import nature
 from eligibility.sql.types import type_class
 from eligibility.wire.model import cached_property
 
@@ -235,7 +236,7 @@ class _Comparison:
         added = {
             at
             for at, made in enumerate(outputs)
-            if made.kind == "aggregate" and made.calculation in ("SUM", "AVG")
+            if made.kind == "aggregate" and nature(made.calculation) == "added"
         }
         for at, each in enumerate(self._observation.bounds or ()):
             inside = each.row < len(self._observation.rows) and each.column in added

@@ -19,7 +19,7 @@ from eligibility.sql.facts import GroupCell
 from eligibility.sql.limits import refusal
 from eligibility.sql.observation import Cell, Observation, OutputColumn
 from eligibility.sql.schema import Pin
-from eligibility.sql.shape import Predicate, Shape, unstatable_reasons
+from eligibility.sql.shape import Predicate, Shape, nature, unstatable_reasons
 from eligibility.sql.types import type_class
 from eligibility.sql.verdicts import Label
 
@@ -54,7 +54,7 @@ def column(label: Label | None, output: OutputColumn, pins: Sequence[Pin]) -> Co
     is_float = type_class(output.type) == "float"
     if label is None:
         return Column("open" if is_float else "exact")
-    if not is_float or label.calculation not in ("SUM", "AVG"):
+    if not is_float or label.calculation is None or nature(label.calculation) != "added":
         return Column("exact", label)
     pin = next(pin for pin in pins if pin.path == label.table)
     native = pin.column(label.column or "")

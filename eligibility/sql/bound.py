@@ -15,7 +15,7 @@ Invariants
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, assert_never
 
 _UNIT = Fraction(1, 2**53)
 # Half of the distance between two of the smallest doubles: what a division may lose down there.
@@ -50,11 +50,14 @@ def of_floats(
         return "0"
     rounded = (count - 1) * _UNIT
     bound = 2 * rounded * size / (1 - rounded)
-    if calculation == "AVG":
-        bound = bound / count
-        if size:
-            bound += 2 * (_UNIT * abs(stated) + _LEAST)
-    return _rounded_up(bound)
+    match calculation:
+        case "SUM":
+            return _rounded_up(bound)
+        case "AVG":
+            divided = 2 * (_UNIT * abs(stated) + _LEAST) if size else 0
+            return _rounded_up(bound / count + divided)
+        case _:
+            assert_never(calculation)
 
 
 def of_exact_sum(value: str) -> str | None:

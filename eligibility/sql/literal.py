@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
+from typing import assert_never
 
 from eligibility.sql.schema import Column
 from eligibility.sql.types import (
@@ -71,8 +72,10 @@ def exact(column: Column, form: str, text: str) -> str | None:
             return text if form == "text" and text in (column.members or ()) else None
         case "uuid":
             return text if form in ("text", "UUID") and _UUID.fullmatch(text) else None
-        case _:
+        case "interval" | "timetz" | None:
             return None
+        case other:
+            assert_never(other)
 
 
 def exact_text(text: str) -> bool:

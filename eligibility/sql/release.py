@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -53,7 +53,6 @@ from eligibility.wire.untrusted import EvidenceError
 CELL_CHARACTERS_MAX = 512
 
 _NUMBERS = frozenset({"integer", "decimal", "float"})
-_HAS_INFINITY = frozenset({"date", "timestamp", "timestamptz"})
 _INFINITY = frozenset({"infinity", "-infinity"})
 
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
@@ -352,10 +351,18 @@ def _problem(cell: Cell) -> Reason | None:
     text = cell.text
     if text is None:
         return Reason.CELL_NULL
-    kind = type_class(cell.type)
-    if kind == "float" and not is_bare(cell.type, text):
-        return Reason.CELL_NOT_FINITE
-    if kind in _HAS_INFINITY and text in _INFINITY:
+    match type_class(cell.type):
+        case "float":
+            finite = is_bare(cell.type, text)
+        case "date" | "timestamp" | "timestamptz":
+            finite = text not in _INFINITY
+        case "boolean" | "integer" | "decimal" | "text" | "enum" | "uuid" | None:
+            finite = True
+        case "time" | "timetz" | "interval":
+            finite = True
+        case other:
+            assert_never(other)
+    if not finite:
         return Reason.CELL_NOT_FINITE
     return Reason.CELL_TOO_LONG if len(text) > CELL_CHARACTERS_MAX else None
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
@@ -13,6 +13,7 @@ from evidence_adapters.cli.visible import visible
 if TYPE_CHECKING:
     from eligibility.evidence.entry import Entry, ReleaseRecord
     from eligibility.sql.facts import Release
+    from eligibility.sql.manifest import Manifest
     from eligibility.sql.observation import Observation
     from evidence_adapters.cli.screen import Screen
     from preview import Ledger
@@ -72,16 +73,16 @@ def shown(file: LedgerArgument, what: WhatArgument, as_json: JsonOption = False)
     """Show what a reader saw then; nothing is made anew, and what is missing is said."""
     with _opened(file) as opened:
         entry = _wanted(opened, what)
-        if entry.kind == "snapshot":
-            _, manifest = opened.snapshot(entry.subject)
-            document: dict[str, Any] = {
-                "entry": _plain(entry),
-                "manifest": manifest.model_dump(mode="json"),
-            }
-            tables = ", ".join(".".join(pin.path) for pin in manifest.logical.tables)
-            return Answer(DONE, document, lambda screen: screen.say(visible(f"pinned: {tables}")))
+        match entry.kind:
+            case "snapshot":
+                return _shown_snapshot(entry, opened.snapshot(entry.subject)[1])
+            case "observation":
+                wanted = opened.releases(entry.subject)
+            case "release":
+                wanted = (entry,)
+            case _:
+                assert_never(entry.kind)
         observation = _observation(opened, entry)
-        wanted = [entry] if entry.kind == "release" else opened.releases(entry.subject)
         releases = [(each, opened.released(each)) for each in wanted]
     missing = [
         *(["observation"] if observation is None else []),
@@ -97,6 +98,12 @@ def shown(file: LedgerArgument, what: WhatArgument, as_json: JsonOption = False)
         "missing": missing,
     }
     return Answer(DONE, document, _showing(observation, releases, missing))
+
+
+def _shown_snapshot(entry: "Entry", manifest: "Manifest") -> Answer:
+    document = {"entry": _plain(entry), "manifest": manifest.model_dump(mode="json")}
+    tables = ", ".join(".".join(pin.path) for pin in manifest.logical.tables)
+    return Answer(DONE, document, lambda screen: screen.say(visible(f"pinned: {tables}")))
 
 
 def _observation(opened: "Ledger", entry: "Entry") -> "Observation | None":

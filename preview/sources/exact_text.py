@@ -6,6 +6,7 @@ Invariants
 """
 
 import re
+from typing import assert_never
 
 from eligibility.sql.types import FRACTION_DIGITS, decimal_size, type_class
 from preview.sources.classes import NumberMarks
@@ -59,7 +60,12 @@ def _form(kind: str, marks: NumberMarks) -> str | None:
             return f"{_SPAN}([+-]?{time})?"
         case "uuid":
             return _UUID
-    return None
+        case "boolean" | "text" | "enum" | None:
+            return None  # no pattern is needed: the cast takes some words, or any text
+        case "integer" | "decimal":
+            return None  # those have one above
+        case other:
+            assert_never(other)
 
 
 _NO_NUMBER = r"[+-]?(nan|inf(inity)?)"

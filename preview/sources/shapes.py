@@ -10,7 +10,7 @@ Invariants
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,6 +109,8 @@ class Finder:
                 return {}
             case "text":
                 return shapes | OTHERS
+            case _:
+                assert_never(self.kind)
 
     @cached_property
     def _any(self) -> str:
@@ -288,8 +290,12 @@ class Finder:
                 return "TIMESTAMP_NS" if self._nanoseconds_fit else None
             case "zoned time":
                 return "TIME WITH TIME ZONE" if self._is_microseconds_of_one_offset() else None
-            case _:
+            case "zoned":
                 return "TIMESTAMP WITH TIME ZONE" if self._is_microseconds_of_one_offset() else None
+            case "whole" | "decimal" | "numeral":
+                return None  # all that is present is a number: that was asked above
+            case other:
+                assert_never(other)
 
     def _is_microseconds_of_one_offset(self) -> bool:
         return self._fraction <= MICROSECOND_DIGITS and len(self._offsets) == 1
