@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +21,7 @@ from eligibility import Reason, Schema, parse
 from eligibility.evidence.bundle import verify
 from eligibility.evidence.entry import PAYLOADS, Kind
 from eligibility.sql import parse as text_reading
+from eligibility.sql import wording
 from eligibility.sql.manifest import Format
 from eligibility.sql.policy import STRICT
 from eligibility.sql.recount import counted
@@ -27,7 +29,7 @@ from eligibility.sql.shape import FLIPPED, Calculation, Operator, Predicate
 from eligibility.sql.types import _CLASSES, TypeClass, type_class
 from preview.duckdb import plan as engine_reading
 from tests.corpus import ROOT
-from tests.oracle import _truth
+from tests.oracle import Promise, _check_calculation, _truth
 
 CALCULATIONS = get_args(Calculation)
 KINDS = [
@@ -59,6 +61,17 @@ def test_a_calculation_is_read_by_both_readings_written_and_decided(calculation)
     assert found.label.calculation == calculation
     text = "\n".join(path.read_text() for path in ROOT.glob("*.sql"))
     assert f"  {calculation}(" in text
+    assert f'"{calculation}"' in (wording.__doc__ or "").split("calculation = ")[1].split(";")[0]
+    assert f"`{calculation}`" in (ROOT.parent / "docs" / "specification.md").read_text()
+
+
+@pytest.mark.parametrize("calculation", CALCULATIONS)
+def test_a_calculation_is_recomputed_by_the_oracle(calculation):
+    """Of one value, each of them is that value, or the number of values."""
+    for value, is_true in (("1", True), ("2", False)):
+        promise = Promise(("main", "t"), "n", calculation, value, calculation != "AVG", (), None)
+        with nullcontext() if is_true else pytest.raises(AssertionError):
+            _check_calculation(promise, ["1"], "INTEGER")
 
 
 @pytest.mark.parametrize("kind", KINDS)
