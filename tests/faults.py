@@ -43,6 +43,7 @@ from eligibility.sql.observation import Observation
 from preview import recorder as recorders
 from preview.errors import TargetError
 from preview.ledger import Ledger
+from preview.process.channel import Channel
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "soundness" / "faults.json"
@@ -247,7 +248,8 @@ def kills(bench: Bench, count: int) -> None:
             way = rng.choices(("child", "fork server", "channel", "control"), (90, 4, 3, 3))[0]
             where = f"{way} while {name}"
             after = rng.random() * (1.2 * usual[name] if name in usual else 0.1)
-            with _soon(partial(_harm, recorder, way), after) as struck:
+            met: list[Channel | None] = []
+            with _soon(partial(_harm, recorder, way, met), after) as struck:
                 limit_s = PATIENCE_S if name in GOOD else LIMIT_S
                 answer = bench.ask(recorder, (GOOD | BAD)[name], limit_s, where)
             if name in GOOD and not isinstance(answer, (Observation, *HONEST)):
@@ -256,7 +258,7 @@ def kills(bench: Bench, count: int) -> None:
                 tally.done["kills"] += 1
                 tally.done[f"{way}, {name}"] += 1
             if struck == [True] and isinstance(answer, (Observation, preview.StatementFailed)):
-                _wait_until_it_shows(recorder)  # it was answered before it was struck
+                _wait_until_it_shows(met[-1])  # it was answered before it was struck
             bench.note(recorder)
             if rng.random() < 0.5:
                 bench.ask_unharmed(recorder, where)
@@ -267,9 +269,10 @@ def kills(bench: Bench, count: int) -> None:
         tally.bad("from failures", f"the ledger holds {len(kept)}, given were {len(bench.given)}")
 
 
-def _harm(recorder: preview.Recorder, way: str) -> bool:
+def _harm(recorder: preview.Recorder, way: str, met: list[Channel | None]) -> bool:
     forks = recorder._server
     process, channel, control = forks._process, forks.channel, forks._control
+    met.append(channel)
     server = None if process is None else process.pid
     with suppress(OSError):
         match way:
@@ -286,11 +289,16 @@ def _harm(recorder: preview.Recorder, way: str) -> bool:
     return False
 
 
-def _wait_until_it_shows(recorder: preview.Recorder) -> None:
-    """Wait until the child has ended: a process that was killed ends a moment later."""
+def _wait_until_it_shows(channel: Channel | None) -> None:
+    """Wait until the child has ended: a process that was killed ends a moment later.
+
+    Where it had ended before the statement was sent, another child answered, and nothing is waited
+    for.
+    """
     until = time.monotonic() + PATIENCE_S
-    channel = recorder._server.channel
-    while channel is not None and not channel.is_dead() and time.monotonic() < until:
+    while channel is not None and channel.fileno() >= 0 and time.monotonic() < until:
+        if channel.is_dead():
+            return
         time.sleep(0.005)
 
 
@@ -338,7 +346,7 @@ def threads(bench: Bench, statements: int, workers: int = 8) -> None:
                 for _ in range(gap):
                     answered.acquire()
                 waited += gap
-                bench.tally.done["kills under threads"] += _harm(recorder, "child")
+                bench.tally.done["kills under threads"] += _harm(recorder, "child", [])
 
         killer = threading.Thread(target=kill)
         killer.start()
