@@ -61,19 +61,19 @@ format: $(CHECKED) ## rewrite the code in the project's format
 	@$(BIN) -m ruff format --quiet
 
 pages: $(CHECKED) ## write the generated pages anew
-	@$(BIN) -m tests.tools.pages
+	@$(BIN) -m tools.pages
 
 bench: $(CHECKED) ## measure what it costs, and write docs/benchmarks.md; QUICK=1: a short trial
 	@$(BIN) -m benchmarks.every $(if $(QUICK),--quick)
 
 fuzz: $(CHECKED) $(if $(GUIDED),$(GUIDED_BY)) ## search for an untrue fact until stopped or SECONDS=n are over; GUIDED=folder: led by coverage
-	@$(BIN) -m tests.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
+	@$(BIN) -m tools.soundness.$(if $(GUIDED),guided $(or $(SECONDS),600) $(GUIDED),campaign $(SECONDS:%=--seconds %))
 
 files: $(CHECKED) ## pin hostile files until 100,000 are judged; COUNT=n: so many
-	@$(BIN) -m tests.files.campaign --count $(or $(COUNT),100000)
+	@$(BIN) -m tools.files.campaign --count $(or $(COUNT),100000)
 
 real: $(CHECKED) ## pin the data files that packages ship, judge each, and write docs/real-files.md
-	@$(BIN) -m tests.files.real --write
+	@$(BIN) -m tools.files.real --write
 
 kill: $(CHECKED) ## kill the process that writes a ledger 2,000 times; KILLS=n: so often
 	@$(BIN) -m benchmarks.kill $(KILLS)
@@ -85,13 +85,13 @@ beside: $(CHECKED) ## verify a ledger 500 times while eight processes append to 
 	@$(BIN) -m benchmarks.beside $(RUNS)
 
 faults: $(CHECKED) ## harm the recorder: 2,000 kills and all else that can go wrong; KILLS=n: so many
-	@$(BIN) -m tests.faults $(KILLS)
+	@$(BIN) -m tools.faults $(KILLS)
 
 forgeries: $(CHECKED) ## forge the meaning of 10,000 signed bundles, and see that what is false fails; COUNT=n: so many
-	@$(BIN) -m tests.forgeries $(COUNT)
+	@$(BIN) -m tools.forgeries $(COUNT)
 
 mutants: $(CHECKED) ## change the decision in every small way, and see which changes the tests notice
-	@$(BIN) -m tests.mutation
+	@$(BIN) -m tools.mutation
 
 lock: .uv/made ## write requirements.lock anew from pyproject.toml
 	@.uv/bin/uv pip compile pyproject.toml --all-extras --group all --universal --python-version 3.11 \

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import preview
-from tests.tools.schemas import DOCUMENTS
+from tools.schemas import DOCUMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "chat_adapter.py"

@@ -26,7 +26,7 @@ from evidence_adapters.cli.verbs import app
 from preview.audit import FAULTS
 from preview.signing import SigningKey, make_key, read_private
 from tests.bundles import CANARY, Tree, enveloped, forged, hostile, payload_of, rehashed, sha256
-from tests.tools import schemas
+from tools import schemas
 
 ROOT = Path(__file__).parent.parent
 GROUPED = "SELECT carrier, SUM(delay) AS d, AVG(delay) AS a, COUNT(*) FROM flights WHERE distance > 0 GROUP BY carrier"

@@ -36,7 +36,7 @@ from evidence_adapters.cli.source import statement_lines
 from evidence_adapters.cli.visible import one_line, visible
 from preview import recorder
 from tests.corpus import cases
-from tests.tools import pages
+from tools import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "evidence_adapters"]
@@ -693,7 +693,7 @@ def test_an_unknown_reason_has_neighbours():
 
 @pytest.mark.long
 def test_pages_are_fresh():
-    assert pages.stale() == [], "run python -m tests.tools.pages"
+    assert pages.stale() == [], "run python -m tools.pages"
 
 
 # --- marks and edits ----------------------------------------------------------------------------

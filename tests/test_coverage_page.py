@@ -7,8 +7,8 @@ import pytest
 
 from eligibility import Reason, classify
 from tests.corpus import cases
-from tests.tools import coverage
-from tests.tools.coverage import PAGE, SHARED_BEGINS, Read, own_part, read_all, unexplained
+from tools import coverage
+from tools.coverage import PAGE, SHARED_BEGINS, Read, own_part, read_all, unexplained
 
 TABLES = {"t": {"a": "text", "n": "int", "x": "real", "when": "timestamp", "id": "serial"}}
 SET = {

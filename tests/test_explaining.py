@@ -10,7 +10,7 @@ from eligibility.explaining.layout import lay_out
 from eligibility.explaining.lessons import examples
 from eligibility.explaining.proposals import Case, proposals
 from tests.corpus import cases
-from tests.tools import pages
+from tools import pages
 
 SCHEMA: dict[str | tuple[str, ...], Any] = {
     "flights": {"carrier": "VARCHAR", "month": "INTEGER", "distance": "BIGINT"},

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import faults
+from tools import faults
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Bundles whose meaning is forged: the short share of `make forgeries`."""
 
-from tests import forgeries
+from tools import forgeries
 
 
 def test_what_is_false_fails():

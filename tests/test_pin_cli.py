@@ -44,7 +44,7 @@ from evidence_adapters.cli.verbs import app
 from preview import ReadOptions
 from preview.pinning import UNPACKED_BYTES_MAX
 from preview.sources.doubts import in_words
-from tests.tools import pages
+from tools import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "pinning.md"

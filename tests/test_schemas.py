@@ -15,7 +15,7 @@ import preview
 from eligibility import Reason, classify, explain
 from eligibility.evidence.bundle import verify
 from eligibility.wire.model import Model
-from tests.tools.schemas import DOCUMENTS, FOLDER, pages, schema
+from tools.schemas import DOCUMENTS, FOLDER, pages, schema
 
 STATEMENT = """
     SELECT "from", SUM(n) AS total, AVG(x), n + 1 FROM t

@@ -29,14 +29,14 @@ from eligibility.reasons import Reason
 from eligibility.sql.observation import Cell, EngineReading
 from preview.duckdb.capture import read
 from preview.engine import Read
-from tests.soundness import page
-from tests.soundness.campaign import MIX
-from tests.soundness.generator import BESIDE, Writer
-from tests.soundness.judges import Judge
-from tests.soundness.seeded import FAULTS, Hit, find
-from tests.soundness.tables import RECOMPUTED, SETS, TAINTED, Column, owners
-from tests.soundness.third_reader import Origins, disputes, made_of, read_tree
-from tests.soundness.trial import Trial
+from tools.soundness import page
+from tools.soundness.campaign import MIX
+from tools.soundness.generator import BESIDE, Writer
+from tools.soundness.judges import Judge
+from tools.soundness.seeded import FAULTS, Hit, find
+from tools.soundness.tables import RECOMPUTED, SETS, TAINTED, Column, owners
+from tools.soundness.third_reader import Origins, disputes, made_of, read_tree
+from tools.soundness.trial import Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 STATEMENTS = 3_000

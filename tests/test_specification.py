@@ -18,7 +18,16 @@ SPECIFICATION = PAGE.read_text()
 SECTIONS = set(re.findall(r"(?m)^#{2,3} ([0-9]+(?:\.[0-9]+)?)\.? ", SPECIFICATION))
 # What earlier versions kept stays as they wrote it.
 KEPT = {"data", "formats", "results"}
-ROOMS = ("eligibility", "preview", "evidence_adapters", "tests", "benchmarks", "examples", "docs")
+ROOMS = (
+    "eligibility",
+    "preview",
+    "evidence_adapters",
+    "tests",
+    "tools",
+    "benchmarks",
+    "examples",
+    "docs",
+)
 FILES = sorted(
     path
     for room in ROOMS

@@ -14,7 +14,7 @@ from eligibility.sql.schema import Schema
 from eligibility.wire import characters as table
 from eligibility.wire.escape import CHARACTERS_VERSION, is_shown, is_word
 from evidence_adapters.cli.visible import runs_back, visible
-from tests.tools import characters
+from tools import characters
 
 # Characters that Unicode 15.0, 15.1 and 16.0 brought: Python 3.11 knows none of them, 3.13 not all.
 LATER = {"15.0": "\U00011f04\U0001fae8\u0cf3", "15.1": "\u2ffc\U0002ebf0", "16.0": "\u1c89\ua7da"}

@@ -1,6 +1,6 @@
 """A reason explained: its sentence, what to do, and its smallest example.
 
-The examples are corpus cases; `python -m tests.tools.pages` writes them into `examples.json`, so
+The examples are corpus cases; `python -m tools.pages` writes them into `examples.json`, so
 that the installed package has them. They are read from there, and no other file is.
 """
 

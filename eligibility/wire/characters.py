@@ -1,6 +1,6 @@
 """Which characters are shown, are words, and run from right to left, in Unicode 16.0.0.
 
-Written by `python -m tests.tools.characters`; not by hand, and not at run time. Each table lists,
+Written by `python -m tools.characters`; not by hand, and not at run time. Each table lists,
 in order, the code points at which its property begins and ends by turns: a character has it where
 an odd number of them are not above it.
 """

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.files import campaign, real
-from tests.files.door import Door
-from tests.files.seeded import SEEDED, found_after, search
+from tools.files import campaign, real
+from tools.files.door import Door
+from tools.files.seeded import SEEDED, found_after, search
 
 FILES = 80
 
@@ -29,7 +29,7 @@ def test_no_file_is_read_as_something_else(door):
 @pytest.mark.long
 @pytest.mark.parametrize("what", list(SEEDED)[:2])
 def test_a_seeded_fault_is_found(what, door):
-    """The others take longer: `python -m tests.files.seeded` finds all of them."""
+    """The others take longer: `python -m tools.files.seeded` finds all of them."""
     assert found_after(what, door) is not None
 
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.soundness.tables import FLOATS, INTEGERS, Column, Data
+from tools.soundness.tables import FLOATS, INTEGERS, Column, Data
 
 Below = Callable[[int], int]
 CORPORA = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "statements.jsonl"

@@ -1,6 +1,6 @@
 """Faults put into the readers on purpose: the generator makes a file that shows each, the judge sees it.
 
-python -m tests.files.seeded
+python -m tools.files.seeded
 """
 
 import sys
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from preview.sources import block, classes, delimited, shapes, structure, texts
-from tests.files import campaign
-from tests.files.door import Door
-from tests.files.generator import Writer
+from tools.files import campaign
+from tools.files.door import Door
+from tools.files.generator import Writer
 
 SEED = 7
 FILES_MAX = 5_000

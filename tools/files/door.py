@@ -30,9 +30,9 @@ from preview.sources.files import Held
 from preview.sources.options import ReadOptions
 from preview.sources.readable import Lasting, Reading
 from preview.sources.source import resolve
-from tests.files import values
-from tests.files.finding import File
-from tests.files.judge import Pinned
+from tools.files import values
+from tools.files.finding import File
+from tools.files.judge import Pinned
 
 # Where a chunk's size stands, by name: the engine reads whole records of about so many bytes.
 CHUNKS: list[tuple[Any, str]] = [(structure, "CHUNK_BYTES")]

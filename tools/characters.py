@@ -1,7 +1,7 @@
 """The table of characters that the decision goes by: `eligibility/wire/characters.py`.
 
     pip install unicodedata2==16.0.0
-    python -m tests.tools.characters  writes it anew
+    python -m tools.characters  writes it anew
 
 It is written from one version of Unicode and kept in the package, because an interpreter brings
 its own: what Python 3.13 would show, Python 3.11 would escape, and one of them would call an honest
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "16.0.0"
-TABLE = Path(__file__).resolve().parents[2] / "eligibility" / "wire" / "characters.py"
+TABLE = Path(__file__).resolve().parents[1] / "eligibility" / "wire" / "characters.py"
 
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt, as inclusive ranges; the same from
 # Unicode 14.0 to 16.0. The databases that Python has lack the property.
@@ -42,7 +42,7 @@ DEFAULT_IGNORABLE: tuple[tuple[int, int], ...] = (
 
 _PAGE = '''"""Which characters are shown, are words, and run from right to left, in Unicode {version}.
 
-Written by `python -m tests.tools.characters`; not by hand, and not at run time. Each table lists,
+Written by `python -m tools.characters`; not by hand, and not at run time. Each table lists,
 in order, the code points at which its property begins and ends by turns: a character has it where
 an odd number of them are not above it.
 """

@@ -1,6 +1,6 @@
 """The long search: two processes write, read, execute and judge until the time or the number is reached.
 
-    python -m tests.soundness.campaign [--seconds N] [--statements N] [--workers N] [--seed N] [--write]
+    python -m tools.soundness.campaign [--seconds N] [--statements N] [--workers N] [--seed N] [--write]
 
 What the text reading leaves eligible, and one statement in a hundred of the rest, is executed,
 released and judged. `--write` keeps the counts for the page.
@@ -38,8 +38,8 @@ import duckdb
 
 import preview
 from eligibility import Observation
-from tests.soundness.generator import Writer, corpus_words
-from tests.soundness.trial import Trial
+from tools.soundness.generator import Writer, corpus_words
+from tools.soundness.trial import Trial
 
 KEPT = Path(__file__).with_name("campaign.json")
 STUCK_S = 5.0
@@ -341,7 +341,7 @@ class Campaign:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a campaign; 0 where nothing was found, else 1."""
-    parser = argparse.ArgumentParser(prog="tests.soundness.campaign")
+    parser = argparse.ArgumentParser(prog="tools.soundness.campaign")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--statements", type=int, default=sys.maxsize)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2)

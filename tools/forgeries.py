@@ -1,6 +1,6 @@
 """Bundles whose meaning is forged, with every hash and signature right (`make forgeries`).
 
-python -m tests.forgeries [COUNT] [SEED]
+python -m tools.forgeries [COUNT] [SEED]
 
 The forger holds the key that is trusted. It takes an honest bundle and changes what it says: a
 cell, a label, the filter, the group, the order of rows, the engine, its version, a bound, or the

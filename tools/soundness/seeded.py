@@ -1,6 +1,6 @@
 """Eight known faults, put into the engine on purpose: a search that finds none must show that it can.
 
-    python -m tests.soundness.seeded [--seconds N] [--seed N] [--write]
+    python -m tools.soundness.seeded [--seconds N] [--seed N] [--write]
 
 Each fault is a change of the engine's own functions. Two readings stand in the way of most: what
 one of them misreads, the other withholds. `patches` says how many places had to be changed before
@@ -28,9 +28,9 @@ from eligibility.sql.schema import Column, Schema, Table
 from eligibility.sql.syntax import TextReading
 from eligibility.sql.verdicts import Label, Verdict
 from preview.duckdb import plan as engine_reading
-from tests.soundness.campaign import MIX
-from tests.soundness.generator import Writer, corpus_words
-from tests.soundness.trial import Trial
+from tools.soundness.campaign import MIX
+from tools.soundness.generator import Writer, corpus_words
+from tools.soundness.trial import Trial
 
 KEPT = Path(__file__).with_name("seeded.json")
 Change = tuple[Any, str, Any]
@@ -215,7 +215,7 @@ def _fault(
 
 def main() -> int:
     """Find all eight, and say how fast; 0 where each was found."""
-    parser = argparse.ArgumentParser(prog="tests.soundness.seeded")
+    parser = argparse.ArgumentParser(prog="tools.soundness.seeded")
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="keep the times for the page")

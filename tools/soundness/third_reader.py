@@ -19,7 +19,7 @@ import apsw
 import duckdb
 
 from eligibility.sql.verdicts import Label, SelectionFlags
-from tests.soundness.tables import Data, Path2
+from tools.soundness.tables import Data, Path2
 
 TREE_QUERY = "SELECT json_serialize_sql(?::VARCHAR)"
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)

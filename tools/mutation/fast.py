@@ -1,6 +1,6 @@
 """Every corpus case by both readings and release, in this process and without a recorder.
 
-Run by `python -m tests.mutation`; what needs the engine was asked before (`evidence.py`).
+Run by `python -m tools.mutation`; what needs the engine was asked before (`evidence.py`).
 """
 
 import os
@@ -16,8 +16,8 @@ from eligibility.sql.schema import Schema
 from preview.duckdb.plan import read_plan
 from preview.snapshot import DATABASE_NAME
 from tests.corpus import Case, cases, complete_line, merged, released_lines
-from tests.mutation.evidence import Said, read
 from tests.oracle import Oracle
+from tools.mutation.evidence import Said, read
 
 FOLDER = Path(os.environ["MUTATION_EVIDENCE"])
 EVIDENCE = read(FOLDER)

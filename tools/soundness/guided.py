@@ -1,6 +1,6 @@
 """The search led by coverage: atheris chooses the generator's answers by what they reach.
 
-    python -m tests.soundness.guided SECONDS FOLDER
+    python -m tools.soundness.guided SECONDS FOLDER
 
 The bytes that atheris varies are the answers of the generator's driver, so every input is a
 statement of the grammar; the decision and the plan's reader are instrumented. What it finds stops
@@ -18,8 +18,8 @@ from typing import Any
 atheris: Any = import_module("atheris")
 
 with atheris.instrument_imports(include=["eligibility", "preview.duckdb.plan"]):
-    from tests.soundness.generator import Writer, corpus_words
-    from tests.soundness.trial import Trial
+    from tools.soundness.generator import Writer, corpus_words
+    from tools.soundness.trial import Trial
 
 
 SEEDS = 200

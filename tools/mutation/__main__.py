@@ -1,6 +1,6 @@
 """Changes the decision in every small way, and sees which changes its tests notice.
 
-    python -m tests.mutation [--sample N] [--file NAME] [--only UNIT]        (`make mutants`)
+    python -m tools.mutation [--sample N] [--file NAME] [--only UNIT]        (`make mutants`)
 
 Every mutant lives in a process of its own, forked from one that has loaded the tests; there the
 functions or constants that differ are put in place, and the tests that reach a line of the change
@@ -36,7 +36,7 @@ from typing import Any
 
 import pytest
 
-from tests.mutation.operators import Mutant, mutants
+from tools.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
@@ -45,17 +45,17 @@ MODULES = (
     "eligibility.release",
     "preview.duckdb.plan",
 )
-KEPT = ROOT / "tests" / "soundness" / "mutation.json"
+KEPT = ROOT / "tools" / "soundness" / "mutation.json"
 ARGUED = Path(__file__).with_name("argued.txt")
-# In `tests/`, as far as they are there; the corpora come with `fast.py`.
+# As far as they are there; the corpora come with `fast.py`.
 TESTS = (
-    "test_mutants.py",
-    "mutation/fast.py",
-    "test_rules.py",
-    "test_received.py",
-    "test_release.py",
-    "test_engine_reading.py",
-    "test_sealed.py",
+    "tests/test_mutants.py",
+    "tools/mutation/fast.py",
+    "tests/test_rules.py",
+    "tests/test_received.py",
+    "tests/test_release.py",
+    "tests/test_engine_reading.py",
+    "tests/test_sealed.py",
 )
 LONG_S = 0.3  # a test that takes longer runs behind the others
 SLOW_S = 60.0  # a test that takes longer is left out
@@ -167,7 +167,7 @@ class Campaign:
 
         def place(at: int) -> tuple[bool, int, str, float]:
             item, seconds = self._items[at], reached[at].seconds
-            file = item.path.relative_to(ROOT / "tests").as_posix()
+            file = item.path.relative_to(ROOT).as_posix()
             return seconds > LONG_S, TESTS.index(file), item.name.split("[")[0], seconds
 
         return sorted(near, key=place)
@@ -329,7 +329,7 @@ def argued(text: str) -> dict[str, dict[str, str]]:
 
 def main(arguments: list[str]) -> int:
     """Try the mutants, and keep the counts where all of them were tried."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser = argparse.ArgumentParser(prog="python -m tools.mutation")
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants of each module")
     parser.add_argument("--file", choices=MODULES, help="try one module")
     parser.add_argument("--only", metavar="UNIT", help="try one function or constant")
@@ -344,16 +344,16 @@ def main(arguments: list[str]) -> int:
         chosen[name] = every
     campaign = Campaign(chosen, LONG_S if options.quick else SLOW_S)
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tests.mutation.evidence", folder]
+        command = [sys.executable, "-m", "tools.mutation.evidence", folder]
         subprocess.run(command, cwd=ROOT, check=True)
         os.environ["MUTATION_EVIDENCE"] = folder
         os.environ["HYPOTHESIS_PROFILE"] = "mutation"
-        files = [str(ROOT / "tests" / test) for test in TESTS]
+        files = [str(ROOT / test) for test in TESTS]
         # Not the project's settings: they are for tests that report on a terminal.
         options_of_pytest = ["-c", os.devnull, "--rootdir", str(ROOT), "--import-mode=importlib"]
         absent = ("cacheprovider", "faulthandler", "terminal", "xdist", "cov")
         options_of_pytest += [f"-pno:{plugin}" for plugin in absent]
-        options_of_pytest += ["-s", "-Werror", "-ptests.mutation.hypotheses"]
+        options_of_pytest += ["-s", "-Werror", "-ptools.mutation.hypotheses"]
         pytest.main([*options_of_pytest, *filter(os.path.exists, files)], plugins=[campaign])
     if not campaign.tests:
         return 2

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from tests.files import machine, values
-from tests.files.machine import Field, Malformed, Record
-from tests.files.values import Marks
+from tools.files import machine, values
+from tools.files.machine import Field, Malformed, Record
+from tools.files.values import Marks
 
 CANDIDATES = ",;\t|"
 # Types that this judge can compute the values of.

@@ -1,6 +1,6 @@
 """Pin the data files that packages of the index ship, judge each, and write docs/real-files.md.
 
-    python -m tests.files.real [--packages FOLDER] [--write]
+    python -m tools.files.real [--packages FOLDER] [--write]
 
 A file is pinned with no option. Where it is refused, the option that the message says to paste is
 pasted, and so on. What is pinned at last is compared with the file, every cell, by the judges of
@@ -25,10 +25,10 @@ from typing import Any
 
 import preview
 from preview.sources.files import Held, unpacked
-from tests.files import judge
-from tests.files.door import read_back
-from tests.files.finding import File
 from tests.sources.options import read_options
+from tools.files import judge
+from tools.files.door import read_back
+from tools.files.finding import File
 
 ROOT = Path(__file__).parent.parent.parent
 LOCK = ROOT / "corpora" / "packages.lock"
@@ -251,7 +251,7 @@ Files by package: {listed}.
 
 def main() -> int:
     """Measure; 0 where no file differs."""
-    parser = argparse.ArgumentParser(prog="tests.files.real")
+    parser = argparse.ArgumentParser(prog="tools.files.real")
     parser.add_argument("--packages", type=Path, help="a folder for what is downloaded")
     parser.add_argument("--write", action="store_true", help="write the page")
     given = parser.parse_args()

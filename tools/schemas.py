@@ -1,6 +1,6 @@
 """The JSON Schemas of what crosses a file or a process: `docs/schemas`, one document each.
 
-python -m tests.tools.pages  writes them with the other pages
+python -m tools.pages  writes them with the other pages
 
 A schema says less than the model: that paths differ, that JSON has no key twice, or what a digest
 is made from, only the model knows.
@@ -24,7 +24,7 @@ from eligibility.sql.shape import Shape
 from eligibility.sql.verdicts import Verdicts
 from preview.checking import Checked
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DOCUMENTS: dict[str, Any] = {
     "schema": Schema,

@@ -27,9 +27,9 @@ from preview.duckdb.capture import capture, measure
 from preview.duckdb.sealed import open_sealed
 from preview.engine import Captured, Measured
 from preview.observing import Observer
-from tests.soundness.judges import Judge
-from tests.soundness.tables import SETS, pin_set
-from tests.soundness.third_reader import Made, Origins, disputes, made_of, read_tree
+from tools.soundness.judges import Judge
+from tools.soundness.tables import SETS, pin_set
+from tools.soundness.third_reader import Made, Origins, disputes, made_of, read_tree
 
 ENGINE_BYTES = 2**30
 

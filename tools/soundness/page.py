@@ -1,14 +1,14 @@
 """Writes `docs/soundness.md` from the counts that were kept of the last campaigns.
 
-python -m tests.soundness.page
+python -m tools.soundness.page
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
-from tests.soundness import campaign as _campaign
-from tests.soundness import seeded as _seeded
+from tools.soundness import campaign as _campaign
+from tools.soundness import seeded as _seeded
 
 MUTATION = Path(__file__).with_name("mutation.json")
 HARM = Path(__file__).with_name("faults.json")
@@ -84,7 +84,7 @@ reading taken away, before anything untrue was released.
 The files that decide are changed in every small way: an operator, a constant, a condition, a
 default, an entry of a table. Each change is tried alone, with the tests that reach it (`make
 mutants`: {tests:,} tests, {mutation_seconds:,} seconds). One that no test notices has to be argued
-about, one by one, in [argued.txt](../tests/mutation/argued.txt): why it changes nothing.
+about, one by one, in [argued.txt](../tools/mutation/argued.txt): why it changes nothing.
 
 | file | changes | noticed | argued about | neither | score |
 |---|---:|---:|---:|---:|---:|

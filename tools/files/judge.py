@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tests.files import finding, machine, values
-from tests.files.finding import Asked, File
-from tests.files.machine import Malformed, Record
-from tests.files.values import Marks
+from tools.files import finding, machine, values
+from tools.files.finding import Asked, File
+from tools.files.machine import Malformed, Record
+from tools.files.values import Marks
 
 Row = tuple[Any, ...]
 

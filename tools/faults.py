@@ -1,6 +1,6 @@
 """Harm the recorder at random moments in every way we know, and see what it does.
 
-    python -m tests.faults [KILLS]      (`make faults`: 2,000)
+    python -m tools.faults [KILLS]      (`make faults`: 2,000)
 
 Whatever is done to it, a statement ends in time with an observation or an error; an observation is
 the true one and, where a ledger is kept, the ledger holds it and no other; the next statement is
@@ -46,7 +46,7 @@ from preview.ledger import Ledger
 from preview.process.channel import Channel
 
 ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "tests" / "soundness" / "faults.json"
+KEPT = ROOT / "tools" / "soundness" / "faults.json"
 KILLS = 2_000
 # How long what ends well may take, and how much longer than its limit a statement may: no bound on
 # the machine, it only ends what hangs.
@@ -412,7 +412,7 @@ def files(bench: Bench, rounds: int) -> None:
 _HOST = """
 import sys
 import preview
-from tests.faults import GOOD, BAD
+from tools.faults import GOOD, BAD
 recorder = preview.Recorder(preview.open_snapshot(sys.argv[1]), timeout_s=1_000)
 recorder.capture(GOOD["little"])
 print(recorder._server._process.pid, flush=True)
@@ -474,7 +474,7 @@ def _pin_without_room(bench: Bench, parent: Path) -> None:
 _PIN = """
 import sys
 import preview
-from tests.faults import tables
+from tools.faults import tables
 made = tables()
 print(flush=True)
 preview.pin(made, into=sys.argv[1])
@@ -513,7 +513,7 @@ def killed_pins(bench: Bench, count: int) -> None:
 
 _NO_DISK = 77
 _ON_A_DISK_OF_ITS_OWN = (
-    "unshare", "--map-root-user", "--mount", sys.executable, "-m", "tests.faults", "--on-disks"
+    "unshare", "--map-root-user", "--mount", sys.executable, "-m", "tools.faults", "--on-disks"
 )  # fmt: skip
 
 

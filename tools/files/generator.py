@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.files.finding import File
+from tools.files.finding import File
 
 Draw = random.Random
 ENDS = ("\n", "\r\n", "\r")

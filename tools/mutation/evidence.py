@@ -1,6 +1,6 @@
 """What the engine said to every corpus case, kept so that a mutant's tests need no engine.
 
-python -m tests.mutation.evidence FOLDER
+python -m tools.mutation.evidence FOLDER
 """
 
 import sys

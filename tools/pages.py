@@ -1,7 +1,7 @@
 """Writes what is generated from the code and the corpora: pages, and the examples that are shipped.
 
-python -m tests.tools.pages          writes them anew
-python -m tests.tools.pages --check  says which are stale, and fails if one is
+python -m tools.pages          writes them anew
+python -m tools.pages --check  says which are stale, and fails if one is
 
 `docs/reasons.md`                every code, its smallest case, its twin and the edit between
 `docs/cli.md`                    the help of every verb, below what is written by hand
@@ -34,18 +34,18 @@ from evidence_adapters.cli.verbs import app
 from evidence_adapters.cli.visible import visible
 from tests.corpus import TABLES, Case, cases, decided_lines, unescaped
 from tests.engine import Engine
-from tests.tools import coverage, schemas
+from tools import coverage, schemas
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "eligibility" / "explaining" / "examples.json"
 REASONS = ROOT / "docs" / "reasons.md"
 CLI = ROOT / "docs" / "cli.md"
-HELP_BEGINS = "<!-- The help below is written by `python -m tests.tools.pages`. -->"
+HELP_BEGINS = "<!-- The help below is written by `python -m tools.pages`. -->"
 
 REASONS_HEAD = """\
 Every reason why a value may not be stated, in order of precedence, with the smallest written case
 that meets it. The tables are those of [corpora/tables.sql](../corpora/tables.sql), and
-`eligibility reasons CODE` shows the same. This page is written by `python -m tests.tools.pages`
+`eligibility reasons CODE` shows the same. This page is written by `python -m tools.pages`
 from `eligibility/reasons.py` and the cases in [corpora](../corpora).
 """
 
@@ -267,7 +267,7 @@ def stale() -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     """Write the files anew, or say which are stale."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.pages")
+    parser = argparse.ArgumentParser(prog="python -m tools.pages")
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args(arguments).check
     old = stale()
@@ -275,7 +275,7 @@ def main(arguments: list[str]) -> int:
         print(f"{coverage.kept_count()} statements of docs/coverage.md are not there to be counted")  # noqa: T201
     if check:
         for path in old:
-            print(f"{path.relative_to(ROOT)} is stale: run python -m tests.tools.pages")  # noqa: T201
+            print(f"{path.relative_to(ROOT)} is stale: run python -m tools.pages")  # noqa: T201
         return 1 if old else 0
     for path in old:
         if path in written():

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from eligibility import Release
-from tests.soundness.tables import FLOATS, Column, Data, Path2, Stored, owners, value_of
+from tools.soundness.tables import FLOATS, Column, Data, Path2, Stored, owners, value_of
 
 Truth = bool | None
 Rows = Sequence[int]

@@ -1,6 +1,6 @@
 """Feed hostile files to `pin` for long, and judge each: equal cell for cell, or an error that may be.
 
-python -m tests.files.campaign [--count N | --seconds N] [--seed N] [--write] [--keep FOLDER]
+python -m tools.files.campaign [--count N | --seconds N] [--seed N] [--write] [--keep FOLDER]
 """
 
 import argparse
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.files import finding, judge
-from tests.files.door import Broken, Door, Outcome, Refused
-from tests.files.finding import File
-from tests.files.generator import Writer
+from tools.files import finding, judge
+from tools.files.door import Broken, Door, Outcome, Refused
+from tools.files.finding import File
+from tools.files.generator import Writer
 
 KEPT = Path(__file__).with_name("campaign.json")
 BATCH = 100
@@ -193,7 +193,7 @@ def numbered(writer: Writer, count: int, seconds: float | None, first: int = 0) 
 
 def main() -> int:
     """Search; 0 where nothing was found."""
-    parser = argparse.ArgumentParser(prog="tests.files.campaign")
+    parser = argparse.ArgumentParser(prog="tools.files.campaign")
     parser.add_argument("--count", type=int)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)

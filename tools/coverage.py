@@ -1,6 +1,6 @@
 """Writes `docs/coverage.md`: what is refused of statements that people and tools write, and why.
 
-python -m tests.tools.coverage FOLDER  counts another set of statements, laid out as below
+python -m tools.coverage FOLDER  counts another set of statements, laid out as below
 
 A set of statements is a folder with `statements.jsonl` (`id`, `schema` and `sql` on each line) and
 `schemas.json` (to each such schema, under `schema`: table, column, type). The tables are made
@@ -39,9 +39,9 @@ from preview.duckdb.sealed import open_sealed
 from preview.sources.readable import quoted
 from tests.corpus import Case, cases, decided_lines
 from tests.engine import Engine
-from tests.soundness.third_reader import TREE_QUERY, read_tree
+from tools.soundness.third_reader import TREE_QUERY, read_tree
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "coverage.md"
 SHARED = ROOT.parent / "shared" / "corpora"
 SHARED_BEGINS = "<!-- What follows is counted where the shared statements are, and else kept. -->"
@@ -50,7 +50,7 @@ HEAD = """\
 # What is refused
 
 A withheld output is no error, but one that could have been stated is a defect too. This page counts
-both kinds; it is written by `python -m tests.tools.pages`. What every reason means stands in
+both kinds; it is written by `python -m tools.pages`. What every reason means stands in
 [reasons.md](reasons.md).
 """
 OWN_HEAD = """\
@@ -512,7 +512,7 @@ def _places(listed: Iterable[tuple[str, int, Reason]]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Count the statements of a folder, and print what the page would say of them."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.coverage")
+    parser = argparse.ArgumentParser(prog="python -m tools.coverage")
     parser.add_argument("folder", type=Path, nargs="?", default=SHARED)
     read = read_all(parser.parse_args(arguments).folder)
     sys.stdout.write(shared_part(read))
