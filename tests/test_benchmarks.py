@@ -109,32 +109,18 @@ def test_a_script_that_fails_leaves_word_of_it(tmp_path, monkeypatch, capfd):
 # --- plots --------------------------------------------------------------------------------------
 
 
-def test_plots_are_xml_and_stay_on_their_ground():
+def test_plots_are_xml_say_what_they_show_and_are_the_same_each_time():
     lines = (timing.Line("rows", "cells", ((10.0, 0.5), (1000.0, 1.0))),)
-    drawn = [plots.rows(result()), plots.overview([result()]), plots.lines(result(lines=lines))]
-    for svg in drawn:
+
+    def drawn() -> list[str]:
+        return [plots.rows(result()), plots.overview([result()]), plots.lines(result(lines=lines))]
+
+    for svg in drawn():
         root = ElementTree.fromstring(svg)  # noqa: S314 - just written
-        width, height = (float(root.attrib[name]) for name in ("width", "height"))
-        for part in root:
-            at = part.attrib
-            assert 0 <= float(at.get("x", 0)) + float(at.get("width", 0)) <= width
-            assert 0 <= float(at.get("y", 0)) + float(at.get("height", 0)) <= height
-            assert all(0 <= float(at.get(name, 0)) <= width for name in ("x1", "x2", "cx"))
-    assert "orange misses it" in drawn[0]
-    assert "powers of ten" in drawn[0]
-
-
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [
-        (1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        (1.7, [0, 0.5, 1.0, 1.5, 2.0]),
-        (940, [0, 200, 400, 600, 800, 1000]),
-        (0.03, [0, 0.01, 0.02, 0.03]),
-    ],
-)
-def test_ticks_are_round(most, expected):
-    assert plots.ticks(most) == expected
+        assert root.tag.endswith("}svg")
+    assert "orange misses it" in drawn()[0]
+    assert "powers of ten" in drawn()[0]
+    assert drawn() == drawn()
 
 
 # --- turns --------------------------------------------------------------------------------------
