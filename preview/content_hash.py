@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.sqltypes import DuckDBPyType
 
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.sources.readable import literal
 
 CONTENT_FORMAT = b"eligibility-content/1"
@@ -74,7 +74,7 @@ def content_sha256(
     expressions = [_expressions(name, kind) for name, kind in columns]
     floats = [tuple(_floats(name, kind)) if _is_lossy(kind) else () for name, kind in columns]
     # A column of that name hides the row number; then rows are counted off, which is slower.
-    numbered = all(fold(name) != '"rowid"' for name, _ in columns)
+    numbered = all(casefold(name) != '"rowid"' for name, _ in columns)
     rows_of = "WHERE rowid >= {0} AND rowid < {0} + {1}" if numbered else "LIMIT {1} OFFSET {0}"
     asked = [*itertools.chain(*expressions), *itertools.chain(*floats)]
     query = f"SELECT {', '.join(asked)} FROM {table} "

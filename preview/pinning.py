@@ -36,7 +36,7 @@ from eligibility.sql.manifest import (
     Versions,
     logical_id,
 )
-from eligibility.sql.schema import CATALOG, Column, Pin, TablePath, fold
+from eligibility.sql.schema import CATALOG, Column, Pin, TablePath, casefold
 from eligibility.wire.canonical import canonical_bytes
 from preview.content_hash import PROGRESS_SECONDS, content_sha256
 from preview.errors import PinMismatch, SourceError, TargetError
@@ -132,9 +132,9 @@ def _resolved(
     paths = [_table_path(key) for key in sources]
     spellings = {"main": "main"}
     for schema, _ in paths:
-        if spellings.setdefault(fold(schema), schema) != schema:
+        if spellings.setdefault(casefold(schema), schema) != schema:
             raise SourceError(f"the schema name {schema} is spelled in two ways")
-    if len({(schema, fold(table)) for schema, table in paths}) != len(paths):
+    if len({(schema, casefold(table)) for schema, table in paths}) != len(paths):
         raise SourceError("a table name repeats, letter case aside")
     if unknown := by_table.keys() - set(paths):
         raise SourceError(f"options are given for {_shown(min(unknown))}, which is not pinned")

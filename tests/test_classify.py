@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from eligibility import Schema, Verdicts, classify
 from eligibility.reasons import Reason, in_order
 from eligibility.sql.observation import EngineReading
-from eligibility.sql.shape import Conjunction, DirectColumn, Selection, Shape
+from eligibility.sql.shape import Connective, DirectColumn, Selection, Shape
 from eligibility.sql.verdicts import SelectionFlags
 from tests.corpus import cases
-from tests.test_reading import SOUP
+from tests.test_parse import SOUP
 
 SCHEMA = Schema.of(
     {
@@ -113,7 +113,7 @@ def test_a_filter_over_an_unknown_table_is_not_stated():
 
 def test_flattened():
     made = classify("SELECT a FROM t WHERE a = 1 AND (b = 'x' AND (f AND a = 2))", SCHEMA)
-    assert isinstance(made.filter.predicate, Conjunction)
+    assert isinstance(made.filter.predicate, Connective)
     assert len(made.filter.predicate.members) == 4
 
 

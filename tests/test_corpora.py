@@ -80,7 +80,7 @@ def recorded(pinned: Pinned) -> dict[str, tuple[Observation, Release]]:
 
 # Codes whose smallest case is too large to read, or is about what comes back from outside.
 ELSEWHERE = {
-    Reason.STATEMENT_TOO_LONG: ("test_statement.py", "test_the_limit_is_in_bytes"),
+    Reason.STATEMENT_TOO_LONG: ("test_limits.py", "test_the_limit_is_in_bytes"),
     Reason.OBSERVATION_MALFORMED: ("test_release.py", "OBSERVATION_MALFORMED"),
     Reason.DIGEST_MISMATCH: ("test_release.py", "DIGEST_MISMATCH"),
     Reason.ORIGIN_MISMATCH: ("test_release.py", "ORIGIN_MISMATCH"),

@@ -25,13 +25,13 @@ from eligibility.sql.observation import (
     OutputColumn,
     ReturnedPreview,
 )
-from eligibility.sql.schema import Column, Pin, Schema, Table, fold
+from eligibility.sql.schema import Column, Pin, Schema, Table, casefold
 from eligibility.sql.shape import (
     Comparison,
-    Conjunction,
+    Connective,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Predicate,
     Truth,
@@ -265,7 +265,7 @@ def test_names_differ_beyond_ascii_case_only():
 def test_fold_is_for_ascii_letters():
     for code in (*range(0x3000), sys.maxunicode):
         character = chr(code)
-        assert fold(character) == (character.lower() if character.isascii() else character)
+        assert casefold(character) == (character.lower() if character.isascii() else character)
 
 
 def test_the_engine_folds_the_same_letters():
@@ -274,7 +274,7 @@ def test_the_engine_folds_the_same_letters():
             connection.execute(f'CREATE OR REPLACE TABLE t ("{name}" INTEGER)')
             query = f"SELECT json_serialize_plan('SELECT \"{other}\" FROM t')"
             (plan,) = connection.execute(query).fetchone() or ("",)
-            assert ('"error":false' in plan) is (fold(name) == fold(other))
+            assert ('"error":false' in plan) is (casefold(name) == casefold(other))
 
 
 def test_find_takes_a_suffix_of_one_path():
@@ -479,33 +479,33 @@ WORSE = Unstatable(reason=Reason.FILTER_NAN)
 
 def test_conjoin_flattens_its_own_kind():
     inner = conjoin("and", iter((ONE, FLAG)))
-    assert inner == Conjunction(kind="and", members=(ONE, FLAG))
-    assert conjoin("and", iter((inner, ONE, inner))) == Conjunction(
+    assert inner == Connective(kind="and", members=(ONE, FLAG))
+    assert conjoin("and", iter((inner, ONE, inner))) == Connective(
         kind="and", members=(ONE, FLAG, ONE, ONE, FLAG)
     )
-    assert conjoin("or", iter((inner, ONE))) == Conjunction(kind="or", members=(inner, ONE))
+    assert conjoin("or", iter((inner, ONE))) == Connective(kind="or", members=(inner, ONE))
     assert conjoin("or", iter((ONE,))) == ONE
     assert conjoin("or", iter((inner,))) == inner
 
 
 def test_measure():
     like = Like(column="b", pattern="x", fold=False)
-    listed = Membership(column="a", values=(ONE.value,) * 5)
+    listed = InList(column="a", values=(ONE.value,) * 5)
     assert measure(FLAG) == (1, 0)
     assert measure(IsNull(column="a")) == (1, 0)
     assert measure(ONE) == measure(like) == (1, 1)
     assert measure(listed) == (1, 5)
     assert measure(Negation(member=Negation(member=ONE))) == (3, 1)
-    both = Conjunction(kind="or", members=(listed, Negation(member=like), FLAG))
+    both = Connective(kind="or", members=(listed, Negation(member=like), FLAG))
     assert measure(both) == (3, 6)
     assert measure(BAD) == (1, 0)
 
 
 def test_unstatable_reasons():
     assert list(unstatable_reasons(ONE)) == []
-    tree = Conjunction(
+    tree = Connective(
         kind="or",
-        members=(BAD, Negation(member=Conjunction(kind="and", members=(ONE, WORSE))), BAD),
+        members=(BAD, Negation(member=Connective(kind="and", members=(ONE, WORSE))), BAD),
     )
     assert list(unstatable_reasons(tree)) == [BAD.reason, WORSE.reason, BAD.reason]
 

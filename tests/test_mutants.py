@@ -16,7 +16,7 @@ from eligibility.sql.schema import Schema
 from eligibility.sql.shape import (
     Aggregate,
     Comparison,
-    Conjunction,
+    Connective,
     DirectColumn,
     IsNull,
     Negation,
@@ -105,7 +105,7 @@ def test_positions_start_at_one():
 
 def test_a_condition_said_twice_is_said_once():
     truth, null = Truth(column="f"), IsNull(column="a")
-    twice = Conjunction(kind="and", members=(truth, truth))
+    twice = Connective(kind="and", members=(truth, truth))
     assert same_predicate(twice, truth)
     assert same_predicate(Negation(member=twice), Negation(member=truth))
     assert not same_predicate(twice, null)
@@ -629,7 +629,7 @@ def test_a_range_without_its_ends():
     between = call("COMPARE_BETWEEN", A, ONE, ONE, path=("__between",))
     between["function_data"] = {"lower_inclusive": False, "upper_inclusive": False}
     made = _condition(between, COLUMNS)
-    assert isinstance(made, Conjunction)
+    assert isinstance(made, Connective)
     assert [one.operator for one in made.members if isinstance(one, Comparison)] == [">", "<"]
 
 

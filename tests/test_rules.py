@@ -20,7 +20,7 @@ from eligibility.sql.schema import Column, Pin, Schema
 from eligibility.sql.shape import (
     Aggregate,
     Comparison,
-    Conjunction,
+    Connective,
     DirectColumn,
     IsNull,
     Negation,
@@ -251,7 +251,7 @@ SAME: dict[str, Any] = {
         Aggregate(calculation="SUM", column="clean"),
         Other(reason=Reason.CONSTANT),
     ),
-    "filter": Conjunction(kind="and", members=(Truth(column="flag"), A_IS_ONE)),
+    "filter": Connective(kind="and", members=(Truth(column="flag"), A_IS_ONE)),
     "groups": (DirectColumn(column="a"),),
     "aggregated": True,
     "selection": Selection(limit=3),
@@ -296,7 +296,7 @@ DIFFERENT: list[tuple[dict[str, Any], list[bool], bool]] = [
     ({"filter": None}, [False, False], False),
     ({"filter": A_IS_ONE}, [True, False], False),
     ({"filter": Negation(member=SAME["filter"])}, [True, False], False),
-    ({"filter": Conjunction(kind="or", members=SAME["filter"].members)}, [True, False], False),
+    ({"filter": Connective(kind="or", members=SAME["filter"].members)}, [True, False], False),
     ({"filter": Unstatable(reason=Reason.FILTER_NOT_STATABLE)}, [True, False], False),
     ({"groups": ()}, [True, False], True),
     ({"groups": (DirectColumn(column="b"),)}, [True, False], True),
@@ -420,7 +420,7 @@ REFUSALS: list[dict[str, Any]] = [
         for gone in ((0,), (1,), (0, 1))
     ],
     {"filter": Unstatable(reason=Reason.FILTER_NOT_STATABLE)},
-    {"filter": Conjunction(kind="and", members=(A_IS_ONE, Unstatable(reason=Reason.FILTER_TYPE)))},
+    {"filter": Connective(kind="and", members=(A_IS_ONE, Unstatable(reason=Reason.FILTER_TYPE)))},
     {"groups": (Other(reason=Reason.GROUP_KEY_NOT_A_COLUMN),)},
 ]  # fmt: skip
 
@@ -459,11 +459,11 @@ def shuffled(tree: Predicate, rng: random.Random) -> Predicate:
     match tree:
         case Negation():
             return Negation(member=shuffled(tree.member, rng))
-        case Conjunction():
+        case Connective():
             members = [shuffled(member, rng) for member in tree.members]
             members += [rng.choice(members)] * rng.randrange(2)
             rng.shuffle(members)
-            return Conjunction(kind=tree.kind, members=tuple(members))
+            return Connective(kind=tree.kind, members=tuple(members))
         case _:
             return tree
 
@@ -493,7 +493,7 @@ def meets(tree: Predicate, row: dict[str, Any]) -> bool | None:
         case Negation():
             inner = meets(tree.member, row)
             return None if inner is None else not inner
-        case Conjunction():
+        case Connective():
             found = [meets(member, row) for member in tree.members]
             decides = tree.kind == "or"
             return decides if decides in found else None if None in found else not decides

@@ -17,10 +17,10 @@ from eligibility.sql.schema import Schema
 from eligibility.sql.shape import (
     ColumnComparison,
     Comparison,
-    Conjunction,
+    Connective,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Operator,
     Predicate,
@@ -77,15 +77,15 @@ def key(column: str, kind: str, text: str | None) -> GroupCell:
 
 
 def neither(*members: Predicate) -> Negation:
-    return Negation(member=Conjunction(kind="or", members=members))
+    return Negation(member=Connective(kind="or", members=members))
 
 
-def both(*members: Predicate) -> Conjunction:
-    return Conjunction(kind="and", members=members)
+def both(*members: Predicate) -> Connective:
+    return Connective(kind="and", members=members)
 
 
-def one_of(*members: Predicate) -> Conjunction:
-    return Conjunction(kind="or", members=members)
+def one_of(*members: Predicate) -> Connective:
+    return Connective(kind="or", members=members)
 
 
 # --- lines --------------------------------------------------------------------------------------
@@ -318,12 +318,12 @@ FILTERS: dict[str, Predicate] = {
     f"flights.month <> flights.day{NOTE}": ColumnComparison(
         column="month", operator="<>", other="day"
     ),
-    "flights.carrier IN ('AA', 'B6')": Membership(
+    "flights.carrier IN ('AA', 'B6')": InList(
         column="carrier",
         values=(Value(type="VARCHAR", text="AA"), Value(type="VARCHAR", text="B6")),
     ),
     f"NOT (flights.month IN (1){NOTE})": Negation(
-        member=Membership(column="month", values=(Value(type="INTEGER", text="1"),))
+        member=InList(column="month", values=(Value(type="INTEGER", text="1"),))
     ),
     "flights.tailnum IS NULL": IsNull(column="tailnum"),
     f"NOT (flights.tailnum IS NULL{NOTE})": Negation(member=IsNull(column="tailnum")),
@@ -602,7 +602,7 @@ def atoms(columns: list[tuple[str, str]]) -> st.SearchStrategy[Predicate]:
                 st.sampled_from([c for c, _ in columns]),
             ),
             st.builds(
-                lambda v: Membership(column=name, values=tuple(v)),
+                lambda v: InList(column=name, values=tuple(v)),
                 st.lists(values, min_size=1, max_size=3),
             ),
             st.just(IsNull(column=name)),
@@ -619,7 +619,7 @@ def predicates(columns: list[tuple[str, str]]) -> st.SearchStrategy[Predicate]:
         lambda inner: st.one_of(
             st.builds(lambda member: Negation(member=member), inner),
             st.builds(
-                lambda kind, members: Conjunction(kind=kind, members=tuple(members)),
+                lambda kind, members: Connective(kind=kind, members=tuple(members)),
                 st.sampled_from(("and", "or")),
                 st.lists(inner, min_size=2, max_size=3),
             ),
@@ -672,7 +672,7 @@ Truth3 = bool | None
 def leaves(predicate: Predicate, negated: bool = False) -> Iterator[tuple[Predicate, bool]]:
     if isinstance(predicate, Negation):
         yield from leaves(predicate.member, True)
-    elif isinstance(predicate, Conjunction):
+    elif isinstance(predicate, Connective):
         for member in predicate.members:
             yield from leaves(member, negated)
     else:
@@ -688,7 +688,7 @@ def evaluate(predicate: Predicate, values: Iterator[Truth3]) -> Truth3:
     if isinstance(predicate, Negation):
         inner = evaluate(predicate.member, values)
         return None if inner is None else not inner
-    if isinstance(predicate, Conjunction):
+    if isinstance(predicate, Connective):
         each = [evaluate(member, values) for member in predicate.members]
         decisive = predicate.kind == "or"
         return decisive if decisive in each else None if None in each else not decisive

@@ -31,7 +31,7 @@ import duckdb
 from eligibility import Reason, classify
 from eligibility.reasons import in_order
 from eligibility.sql.limits import refusal
-from eligibility.sql.schema import CATALOG, Pin, Schema, fold
+from eligibility.sql.schema import CATALOG, Pin, Schema, casefold
 from eligibility.sql.verdicts import Verdicts
 from preview import engine
 from preview.duckdb import capture
@@ -148,7 +148,7 @@ def _databases(tables: Mapping[str, Mapping[str, Columns]]) -> list[set[str]]:
     """Put the schemas of a set into few databases, none with two tables of one name."""
     made: list[tuple[str, dict[str, tuple[str, Columns]], set[str]]] = []
     for key, schema in sorted(tables.items()):
-        named = {fold(name): (name, columns) for name, columns in schema.items()}
+        named = {casefold(name): (name, columns) for name, columns in schema.items()}
         for set_, there, keys in made:
             if set_ == _set(key) and all(there.get(n, t) == t for n, t in named.items()):
                 there.update(named)
@@ -238,8 +238,8 @@ def explanations(
 
 def _types(path: Sequence[str], pins: tuple[Pin, ...]) -> dict[str, str]:
     """Give the types of the columns of a table, by folded name."""
-    (pin,) = (pin for pin in pins if fold(pin.path[1]) == fold(path[-1]))
-    return {fold(column.name): column.type for column in pin.columns}
+    (pin,) = (pin for pin in pins if casefold(pin.path[1]) == casefold(path[-1]))
+    return {casefold(column.name): column.type for column in pin.columns}
 
 
 def _nodes(tree: object) -> Iterator[Node]:
@@ -279,7 +279,7 @@ def _call_in_where(node: Node, _: Mapping[str, str]) -> bool:
 
 def _key_is_made(node: Node, types: Mapping[str, str]) -> bool:
     return any(
-        key["class"] != "COLUMN_REF" or fold(key["column_names"][-1]) not in types
+        key["class"] != "COLUMN_REF" or casefold(key["column_names"][-1]) not in types
         for key in node["group_expressions"]
     )
 
@@ -293,7 +293,7 @@ def _key_is_missing(node: Node, _: Mapping[str, str]) -> bool:
 
 
 def _last(column: Node) -> str:
-    return fold(column["column_names"][-1])
+    return casefold(column["column_names"][-1])
 
 
 def _star_beside(node: Node, _: Mapping[str, str]) -> bool:

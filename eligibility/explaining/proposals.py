@@ -15,7 +15,7 @@ from eligibility.explaining.layout import Layout, Span, Token, name_of, split, u
 from eligibility.explaining.marks import Place, Probe, conditions, places
 from eligibility.explaining.respelling import respelled
 from eligibility.reasons import Reason
-from eligibility.sql.schema import Schema, Table, TablePath, fold
+from eligibility.sql.schema import Schema, Table, TablePath, casefold
 from eligibility.sql.verdicts import Verdicts
 
 
@@ -143,7 +143,7 @@ def _aggregate(case: Case) -> Iterator[Proposal]:
     """Propose the calculation over a bare column, and COUNT(*) for what counts rows."""
     tokens = case.made
     words = {"MEAN": "AVG", "COUNT_STAR": "COUNT", "COUNT_IF": "COUNT"}
-    word = fold(name_of(tokens[0])).upper()
+    word = casefold(name_of(tokens[0])).upper()
     called = [i for i, token in enumerate(tokens) if token.text == "("]
     if "." in (token.text for token in tokens[: called[0] if called else 0]):
         word = name_of(tokens[called[0] - 1]).upper()
@@ -183,10 +183,10 @@ def _filter_to_where(case: Case) -> Iterator[Proposal]:
 
 def _similar_column(case: Case) -> Iterator[Proposal]:
     table = case.table()
-    known = {fold(column.name): column.name for column in (table.columns if table else ())}
+    known = {casefold(column.name): column.name for column in (table.columns if table else ())}
     for token in case.made:
-        if token.kind in ("word", "name") and fold(name_of(token)) not in known:
-            for close in get_close_matches(fold(name_of(token)), known, n=3):
+        if token.kind in ("word", "name") and casefold(name_of(token)) not in known:
+            for close in get_close_matches(casefold(name_of(token)), known, n=3):
                 new = _quoted_name(known[close])
                 said = f"name a column of the table: {new}"
                 yield _edited(case, said, token.start, token.end, new)
@@ -256,7 +256,9 @@ def _group_by_column(case: Case) -> Iterator[Proposal]:
 
 
 def _named(item: Span, key: Span) -> bool:
-    return len(key.tokens) == 1 and fold(name_of(item.tokens[-1])) == fold(name_of(key.tokens[0]))
+    return len(key.tokens) == 1 and casefold(name_of(item.tokens[-1])) == casefold(
+        name_of(key.tokens[0])
+    )
 
 
 # --- conditions ---------------------------------------------------------------------------------
@@ -323,8 +325,10 @@ def _other_table(case: Case) -> Iterator[Proposal]:
         return
     paths: dict[str, list[TablePath]] = {}
     for table in case.schema.tables:
-        paths.setdefault(fold(table.path[1]), []).append(table.path)
-    for path in (p for close in get_close_matches(fold(names[-1]), paths) for p in paths[close]):
+        paths.setdefault(casefold(table.path[1]), []).append(table.path)
+    for path in (
+        p for close in get_close_matches(casefold(names[-1]), paths) for p in paths[close]
+    ):
         new = ".".join(_quoted_name(p) for p in (path if path[0] != "main" else path[1:]))
         said = f"name a pinned table: {new}"
         yield _edited(case, said, tokens[0].start, tokens[-1].end, new)

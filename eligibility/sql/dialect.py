@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eligibility.sql import literal
-from eligibility.sql.schema import Column, fold
+from eligibility.sql.schema import Column, casefold
 from eligibility.sql.shape import Calculation, nature
 from eligibility.sql.types import type_class
 
@@ -19,7 +19,7 @@ class Dialect:
 
     Attributes:
         name: as `Engine.name` of an observation has it.
-        fold: gives a name as the engine compares identifiers.
+        casefold: gives a name as the engine compares identifiers.
         exact: gives the canonical text of the one value that a literal denotes; see
             `literal.exact`.
         keeps_column: says whether bare numerals leave a column's values as they are; see
@@ -28,7 +28,7 @@ class Dialect:
     """
 
     name: str
-    fold: Callable[[str], str]
+    casefold: Callable[[str], str]
     exact: Callable[[Column, str, str], str | None]
     keeps_column: Callable[[Column, Sequence[str]], bool]
     not_calculated: frozenset[tuple[Calculation, str]]
@@ -50,7 +50,7 @@ class Dialect:
 
 DUCKDB = Dialect(
     name="duckdb",
-    fold=fold,
+    casefold=casefold,
     exact=literal.exact,
     keeps_column=literal.keeps_column,
     not_calculated=frozenset({("SUM", "UHUGEINT"), ("AVG", "UHUGEINT")}),  # added up as floats

@@ -16,10 +16,10 @@ from eligibility.sql.shape import (
     Calculation,
     ColumnComparison,
     Comparison,
-    Conjunction,
+    Connective,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Operator,
     Predicate,
@@ -171,7 +171,7 @@ class _Reader:
             self._want(")")
             if not self._take(joint):
                 kind: Literal["and", "or"] = "and" if joint == " AND (" else "or"
-                return Conjunction(kind=kind, members=tuple(members))
+                return Connective(kind=kind, members=tuple(members))
 
     def _atom(self, table: Table) -> Predicate:
         column = self._column_of(table)
@@ -182,7 +182,7 @@ class _Reader:
             while self._take(", "):
                 values.append(self._literal(column))
             self._want(")")
-            return Membership(column=column.name, values=tuple(values))
+            return InList(column=column.name, values=tuple(values))
         for word in ("LIKE", "ILIKE"):
             if self._take(f" {word} "):
                 pattern = _unquoted(self._match(_TEXT))

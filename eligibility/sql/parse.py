@@ -13,10 +13,11 @@ Invariants
 import logging
 import re
 import threading
+import typing
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -25,21 +26,21 @@ from sqlglot.tokenizer_core import Token, TokenType
 from eligibility.reasons import Reason, in_order
 from eligibility.sql.shape import Calculation, Operator, Selection
 from eligibility.sql.syntax import (
-    Calculated,
-    Compared,
+    Aggregate,
+    Between,
+    ColumnRef,
+    Comparison,
     Condition,
+    Connective,
     Found,
-    Joined,
+    InList,
+    IsNull,
     KeyReading,
-    Listed,
-    Matched,
-    Negated,
-    Nullness,
+    Like,
+    Literal,
+    Not,
     OutputReading,
     Position,
-    Ranged,
-    Raw,
-    Ref,
     Star,
     TextReading,
 )
@@ -379,9 +380,9 @@ def _is_opaque(key: exp.Expr) -> bool:
 
 def _is_whole(condition: Condition) -> bool:
     """Say whether a condition was read to its last node."""
-    if isinstance(condition, Joined):
+    if isinstance(condition, Connective):
         return all(map(_is_whole, condition.members))
-    if isinstance(condition, Negated):
+    if isinstance(condition, Not):
         return _is_whole(condition.member)
     return not isinstance(condition, Found)
 
@@ -586,7 +587,7 @@ def _key(node: exp.Expr, reasons: set[Reason]) -> KeyReading:
     if type(node) is exp.Literal and (number := _count(node)) is not None:
         return Position(number)
     column = _column(node)
-    return column if isinstance(column, Ref) else Found(Reason.GROUP_KEY_NOT_A_COLUMN)
+    return column if isinstance(column, ColumnRef) else Found(Reason.GROUP_KEY_NOT_A_COLUMN)
 
 
 # --- outputs ------------------------------------------------------------------------------------
@@ -608,7 +609,7 @@ def _output(node: exp.Expr) -> tuple[str, OutputReading]:
             return "", Found(Reason.EXPRESSION)
         return name, _derivation(node.this)
     made = _derivation(node)
-    return (made.name if isinstance(made, Ref) else ""), made
+    return (made.name if isinstance(made, ColumnRef) else ""), made
 
 
 def _derivation(node: exp.Expr) -> OutputReading:
@@ -622,7 +623,7 @@ def _derivation(node: exp.Expr) -> OutputReading:
     return Found(_what(node))
 
 
-def _column(node: exp.Expr) -> Ref | Found:
+def _column(node: exp.Expr) -> ColumnRef | Found:
     if type(node) is not exp.Column:
         return Found(Reason.EXPRESSION)
     part = node.args.get
@@ -632,7 +633,7 @@ def _column(node: exp.Expr) -> Ref | Found:
         return Found(Reason.EXPRESSION)
     if not _only(node):
         return Found(Reason.QUALIFIER_UNKNOWN)
-    return Ref(name, qualifier)
+    return ColumnRef(name, qualifier)
 
 
 def _calculation(node: exp.Expr, calculation: Calculation) -> OutputReading:
@@ -646,12 +647,12 @@ def _calculation(node: exp.Expr, calculation: Calculation) -> OutputReading:
             return Found(Reason.AGGREGATE_SPELLING)
         if type(argument) is exp.Star:
             known = _only(argument)
-            return Calculated("COUNT", None) if known else Found(Reason.STAR_NOT_ALONE)
+            return Aggregate("COUNT", None) if known else Found(Reason.STAR_NOT_ALONE)
     elif not _only(node) or isinstance(argument, (exp.Distinct, exp.Order)):
         return Found(Reason.AGGREGATE_MODIFIED)
     column = _column(argument) if argument is not None else None
-    if isinstance(column, Ref):
-        return Calculated(calculation, column)
+    if isinstance(column, ColumnRef):
+        return Aggregate(calculation, column)
     if isinstance(argument, exp.Order):
         return Found(Reason.AGGREGATE_MODIFIED)
     return Found(Reason.AGGREGATE_ARGUMENT)
@@ -723,8 +724,8 @@ def _condition(node: exp.Expr) -> Condition:
     if kind in _OPERATORS:
         return _comparison(node, _OPERATORS[kind])
     if (kind is exp.And or kind is exp.Or) and _only(node):
-        joint: Literal["and", "or"] = "and" if kind is exp.And else "or"
-        return Joined(joint, tuple([_condition(member) for member in _operands(node, kind)]))
+        joint: typing.Literal["and", "or"] = "and" if kind is exp.And else "or"
+        return Connective(joint, tuple([_condition(member) for member in _operands(node, kind)]))
     read_one = _CONDITIONS.get(kind)
     return _NOT_STATABLE if read_one is None else read_one(node)
 
@@ -744,41 +745,41 @@ def _comparison(node: exp.Expr, operator: Operator) -> Condition:
     left, right = _operand(node.this), _operand(node.expression)
     if left is None or right is None or not _only(node):
         return _NOT_STATABLE
-    if isinstance(left, Raw) and isinstance(right, Raw):
+    if isinstance(left, Literal) and isinstance(right, Literal):
         return _NOT_STATABLE
-    return Compared(left, operator, right)
+    return Comparison(left, operator, right)
 
 
-def _operand(node: Any) -> Ref | Raw | None:
+def _operand(node: Any) -> ColumnRef | Literal | None:
     if type(node) is not exp.Column:
         return _literal(node)
     column = _column(node)
-    return column if isinstance(column, Ref) else None
+    return column if isinstance(column, ColumnRef) else None
 
 
-def _literal(node: Any) -> Raw | None:
+def _literal(node: Any) -> Literal | None:
     kind = type(node)
     if _is_literal(node):
-        return Raw("text" if node.is_string else "number", node.this)
+        return Literal("text" if node.is_string else "number", node.this)
     if kind is exp.Boolean:
-        return Raw("boolean", "true" if node.this else "false") if _only(node) else None
+        return Literal("boolean", "true" if node.this else "false") if _only(node) else None
     inner: Any = node.this if kind in (exp.Neg, exp.Cast) else None
     if not _is_literal(inner):
         return None
     if kind is exp.Neg:
         known = _only(node) and not inner.is_string
-        return Raw("number", "-" + inner.this) if known else None
+        return Literal("number", "-" + inner.this) if known else None
     to = node.args.get("to")
     known = _only(node) and type(to) is exp.DataType and _only(to)
     form = _TYPED_LITERALS.get(to.this) if known and inner.is_string else None
-    return None if form is None else Raw(form, inner.this)
+    return None if form is None else Literal(form, inner.this)
 
 
 def _between(node: exp.Expr) -> Condition:
     column, low, high = (_operand(node.args.get(name)) for name in ("this", "low", "high"))
-    if not isinstance(column, Ref) or low is None or high is None:
+    if not isinstance(column, ColumnRef) or low is None or high is None:
         return _NOT_STATABLE
-    return Ranged(column, low, high) if _only(node) else _NOT_STATABLE
+    return Between(column, low, high) if _only(node) else _NOT_STATABLE
 
 
 def _in(node: exp.Expr) -> Condition:
@@ -787,7 +788,7 @@ def _in(node: exp.Expr) -> Condition:
     known = tuple(value for value in values if value is not None)
     if isinstance(column, Found) or not known or len(known) != len(values):
         return _NOT_STATABLE
-    return Listed(column, known) if _only(node) else _NOT_STATABLE
+    return InList(column, known) if _only(node) else _NOT_STATABLE
 
 
 def _is(node: exp.Expr) -> Condition:
@@ -797,7 +798,7 @@ def _is(node: exp.Expr) -> Condition:
         return _NOT_STATABLE
     if not _only(node):
         return _NOT_STATABLE
-    return Negated(Nullness(column)) if node.args.get("negate") else Nullness(column)
+    return Not(IsNull(column)) if node.args.get("negate") else IsNull(column)
 
 
 def _like(node: exp.Expr) -> Condition:
@@ -806,18 +807,18 @@ def _like(node: exp.Expr) -> Condition:
         return _NOT_STATABLE
     if not _only(node):
         return _NOT_STATABLE
-    matched = Matched(column, pattern, fold=type(node) is exp.ILike)
-    return Negated(matched) if node.args.get("negate") else matched
+    matched = Like(column, pattern, fold=type(node) is exp.ILike)
+    return Not(matched) if node.args.get("negate") else matched
 
 
 def _bare(node: exp.Expr) -> Condition:
     column = _column(node)
-    return column if isinstance(column, Ref) else _NOT_STATABLE
+    return column if isinstance(column, ColumnRef) else _NOT_STATABLE
 
 
 _CONDITIONS: dict[type[exp.Expr], Callable[[exp.Expr], Condition]] = {
     exp.Paren: lambda node: _condition(node.this) if _only(node) else _NOT_STATABLE,
-    exp.Not: lambda node: Negated(_condition(node.this)) if _only(node) else _NOT_STATABLE,
+    exp.Not: lambda node: Not(_condition(node.this)) if _only(node) else _NOT_STATABLE,
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,

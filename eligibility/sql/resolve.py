@@ -23,9 +23,9 @@ from eligibility.sql.shape import (
     Derivation,
     DirectColumn,
     GroupKey,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Operator,
     Other,
@@ -172,19 +172,19 @@ class _Aliases:
     def __init__(
         self, reading: syntax.TextReading, outputs: tuple[Output, ...], dialect: Dialect
     ) -> None:
-        self._reading, self._outputs, self._fold = reading, outputs, dialect.fold
+        self._reading, self._outputs, self._casefold = reading, outputs, dialect.casefold
 
     @cached_property
     def _made(self) -> dict[str, set[Derivation]]:
         made: dict[str, set[Derivation]] = {}
         if not is_star(self._reading):
             for (alias, _), output in zip(self._reading.outputs, self._outputs, strict=True):
-                made.setdefault(self._fold(alias), set()).add(output.made)
+                made.setdefault(self._casefold(alias), set()).add(output.made)
         return made
 
     def find(self, name: str) -> Derivation | None:
         """Give what the name stands for; None where that is nothing, or not one thing only."""
-        named = self._made.get(self._fold(name), set())
+        named = self._made.get(self._casefold(name), set())
         return next(iter(named)) if len(named) == 1 else None
 
 
@@ -198,21 +198,21 @@ class _Names:
     ) -> None:
         self._table, self._dialect, self._policy = table, dialect, policy
         alias = reading.alias if reading.alias is not None else table.path[1]
-        self._qualifier = dialect.fold(alias)
+        self._qualifier = dialect.casefold(alias)
 
-    def _column(self, ref: syntax.Ref) -> Column | Reason:
-        if ref.qualifier is not None and self._dialect.fold(ref.qualifier) != self._qualifier:
+    def _column(self, ref: syntax.ColumnRef) -> Column | Reason:
+        if ref.qualifier is not None and self._dialect.casefold(ref.qualifier) != self._qualifier:
             return Reason.QUALIFIER_UNKNOWN
         return self._table.column(ref.name) or Reason.COLUMN_UNKNOWN
 
     def output(self, made: syntax.OutputReading) -> Output:
         match made:
-            case syntax.Ref():
+            case syntax.ColumnRef():
                 column = self._column(made)
                 if isinstance(column, Reason):
                     return _other(column)
                 return _direct(self._table, column, self._dialect, self._policy)
-            case syntax.Calculated():
+            case syntax.Aggregate():
                 argument = None if made.argument is None else self._column(made.argument)
                 if isinstance(argument, Reason):
                     return _other(argument)
@@ -243,7 +243,7 @@ class _Names:
     ) -> GroupKey:
         made: Derivation | None = None
         match key:
-            case syntax.Ref():
+            case syntax.ColumnRef():
                 column = self._column(key)
                 if not isinstance(column, Reason):
                     made = _direct(self._table, column, self._dialect, self._policy).made
@@ -273,34 +273,34 @@ class _Names:
         match condition:
             case syntax.Found():
                 return Unstatable(reason=condition.reason)
-            case syntax.Joined():
+            case syntax.Connective():
                 members = [self._predicate(member) for member in condition.members]
                 return conjoin(condition.kind, members)
-            case syntax.Negated():
+            case syntax.Not():
                 return Negation(member=self._predicate(condition.member))
-            case syntax.Compared():
+            case syntax.Comparison():
                 return self._comparison(condition)
-            case syntax.Ranged():
+            case syntax.Between():
                 return self._range(condition)
-            case syntax.Ref():
+            case syntax.ColumnRef():
                 return self._truth(condition)
-            case syntax.Nullness():
+            case syntax.IsNull():
                 column = self._column(condition.column)
                 if isinstance(column, Reason):
                     return Unstatable(reason=column)
                 return IsNull(column=column.name)
-            case syntax.Matched():
+            case syntax.Like():
                 return self._like(condition)
-            case syntax.Listed():
+            case syntax.InList():
                 return self._membership(condition)
             case _:
                 assert_never(condition)
 
-    def _comparison(self, condition: syntax.Compared) -> Predicate:
+    def _comparison(self, condition: syntax.Comparison) -> Predicate:
         left, operator, right = condition.left, condition.operator, condition.right
-        if isinstance(left, syntax.Raw):
+        if isinstance(left, syntax.Literal):
             left, operator, right = right, FLIPPED[operator], left
-        assert isinstance(left, syntax.Ref)  # the reading lets no two literals through
+        assert isinstance(left, syntax.ColumnRef)  # the reading lets no two literals through
         column = self._column(left)
         if isinstance(column, Reason):
             return Unstatable(reason=column)
@@ -308,7 +308,7 @@ class _Names:
             return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
         return self._compared(column, operator, right)
 
-    def _range(self, condition: syntax.Ranged) -> Predicate:
+    def _range(self, condition: syntax.Between) -> Predicate:
         """Put BETWEEN into normal form: two comparisons."""
         column = self._column(condition.column)
         if isinstance(column, Reason):
@@ -319,17 +319,17 @@ class _Names:
         high = self._compared(column, "<=", condition.high)
         return conjoin("and", (low, high))
 
-    def _keeps(self, column: Column, *beside: syntax.Ref | syntax.Raw) -> bool:
+    def _keeps(self, column: Column, *beside: syntax.ColumnRef | syntax.Literal) -> bool:
         """Say whether the column keeps its values beside the bare numerals it is compared with."""
-        raw = [one for one in beside if isinstance(one, syntax.Raw)]
+        raw = [one for one in beside if isinstance(one, syntax.Literal)]
         return self._dialect.keeps_column(column, [one.text for one in raw if one.form == "number"])
 
     def _compared(
-        self, column: Column, operator: Operator, right: syntax.Ref | syntax.Raw
+        self, column: Column, operator: Operator, right: syntax.ColumnRef | syntax.Literal
     ) -> Predicate:
         if (reason := self._policy.of_comparison(column, operator)) is not None:
             return Unstatable(reason=reason)
-        if isinstance(right, syntax.Raw):
+        if isinstance(right, syntax.Literal):
             value = self._dialect.exact(column, right.form, right.text)
             if value is None:
                 return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
@@ -345,7 +345,7 @@ class _Names:
             return Unstatable(reason=reason)
         return ColumnComparison(column=column.name, operator=operator, other=other.name)
 
-    def _truth(self, condition: syntax.Ref) -> Predicate:
+    def _truth(self, condition: syntax.ColumnRef) -> Predicate:
         column = self._column(condition)
         if isinstance(column, Reason):
             return Unstatable(reason=column)
@@ -353,7 +353,7 @@ class _Names:
             return Unstatable(reason=reason)
         return Truth(column=column.name)
 
-    def _like(self, condition: syntax.Matched) -> Predicate:
+    def _like(self, condition: syntax.Like) -> Predicate:
         column = self._column(condition.column)
         if isinstance(column, Reason):
             return Unstatable(reason=column)
@@ -364,7 +364,7 @@ class _Names:
             return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
         return Like(column=column.name, pattern=pattern, fold=condition.fold)
 
-    def _membership(self, condition: syntax.Listed) -> Predicate:
+    def _membership(self, condition: syntax.InList) -> Predicate:
         column = self._column(condition.column)
         if isinstance(column, Reason):
             return Unstatable(reason=column)
@@ -378,4 +378,4 @@ class _Names:
             if value is None:
                 return Unstatable(reason=Reason.LITERAL_NOT_EXACT)
             values.append(Value(type=column.type, text=value))
-        return Membership(column=column.name, values=tuple(values))
+        return InList(column=column.name, values=tuple(values))

@@ -20,7 +20,7 @@ TablePath = tuple[str, str]
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
-def fold(name: str) -> str:
+def casefold(name: str) -> str:
     """Fold a name as DuckDB compares identifiers: ASCII letters only (specification 2, Column)."""
     return name.translate(_ASCII_LOWER)
 
@@ -60,7 +60,7 @@ class Table(Model):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {fold(column.name): place for place, column in enumerate(self.columns)}
+        return {casefold(column.name): place for place, column in enumerate(self.columns)}
 
     @cached_property
     def derived(self) -> dict[object, Any]:
@@ -71,7 +71,7 @@ class Table(Model):
         """Find a column as DuckDB would: by name, ASCII case folded."""
         place = self._places.get(name)  # most names are written folded: then no folding is needed
         if place is None:
-            place = self._places.get(fold(name))
+            place = self._places.get(casefold(name))
         return None if place is None else self.columns[place]
 
 
@@ -98,7 +98,9 @@ class Schema(Model):
 
     @model_validator(mode="after")
     def _paths_differ(self) -> "Schema":
-        if len({(fold(t.path[0]), fold(t.path[1])) for t in self.tables}) != len(self.tables):
+        if len({(casefold(t.path[0]), casefold(t.path[1])) for t in self.tables}) != len(
+            self.tables
+        ):
             raise ValueError("table paths repeat")
         return self
 
@@ -148,13 +150,13 @@ class Schema(Model):
             schema `main` only; None for none. Paths differ, so there are never several.
         """
         found = self._suffixes.get(parts)  # as in `Table.column`
-        return found or self._suffixes.get(tuple([fold(part) for part in parts]))
+        return found or self._suffixes.get(tuple([casefold(part) for part in parts]))
 
     @cached_property
     def _suffixes(self) -> dict[tuple[str, ...], Table]:
         found: dict[tuple[str, ...], Table] = {}
         for table in self.tables:
-            schema, name = fold(table.path[0]), fold(table.path[1])
+            schema, name = casefold(table.path[0]), casefold(table.path[1])
             found[schema, name] = found[CATALOG, schema, name] = table
             if schema == "main":
                 found[(name,)] = table
@@ -164,7 +166,7 @@ class Schema(Model):
     def _counts(self) -> dict[str, int]:
         counts: dict[str, int] = {}
         for table in self.tables:
-            counts[fold(table.path[1])] = counts.get(fold(table.path[1]), 0) + 1
+            counts[casefold(table.path[1])] = counts.get(casefold(table.path[1]), 0) + 1
         return counts
 
     @cached_property
@@ -174,7 +176,7 @@ class Schema(Model):
 
     def name_is_unique(self, path: TablePath) -> bool:
         """Say whether the bare table name stands for one table only (specification 7, text)."""
-        return self._counts.get(fold(path[1]), 0) <= 1
+        return self._counts.get(casefold(path[1]), 0) <= 1
 
 
 _ENUM = re.compile(r"ENUM\s*\((.*)\)", re.IGNORECASE | re.DOTALL)

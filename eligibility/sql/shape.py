@@ -114,7 +114,7 @@ class ColumnComparison(Model):
     other: str
 
 
-class Membership(Model):
+class InList(Model):
     """`column IN (values)`."""
 
     kind: Literal["in"] = "in"
@@ -152,7 +152,7 @@ class Negation(Model):
     member: "Predicate"
 
 
-class Conjunction(Model):
+class Connective(Model):
     """`AND` or `OR` of two or more members, flattened."""
 
     kind: Literal["and", "or"]
@@ -173,12 +173,12 @@ class Unstatable(Model):
 Predicate = Annotated[
     Comparison
     | ColumnComparison
-    | Membership
+    | InList
     | IsNull
     | Like
     | Truth
     | Negation
-    | Conjunction
+    | Connective
     | Unstatable,
     Field(discriminator="kind"),
 ]
@@ -221,7 +221,7 @@ class Shape(Model):
 
 
 Negation.model_rebuild()
-Conjunction.model_rebuild()
+Connective.model_rebuild()
 Shape.model_rebuild()
 
 
@@ -242,7 +242,7 @@ def conjoin(kind: Literal["and", "or"], members: Iterable[Predicate]) -> Predica
             flat.extend(member.members)
         else:
             flat.append(member)
-    return flat[0] if len(flat) == 1 else Conjunction(kind=kind, members=tuple(flat))
+    return flat[0] if len(flat) == 1 else Connective(kind=kind, members=tuple(flat))
 
 
 def measure(predicate: Predicate) -> tuple[int, int]:

@@ -5,15 +5,15 @@ Invariant
       three times as long to make.
 """
 
+import typing
 from dataclasses import dataclass
-from typing import Literal
 
 from eligibility.reasons import Reason
 from eligibility.sql.shape import Calculation, Operator, Selection
 
 
 @dataclass(slots=True)
-class Ref:
+class ColumnRef:
     """A column as written: its name, and its qualifier if it has one."""
 
     name: str
@@ -21,11 +21,11 @@ class Ref:
 
 
 @dataclass(slots=True)
-class Calculated:
+class Aggregate:
     """One of the five calculations; `argument` is None for `COUNT(*)`."""
 
     calculation: Calculation
-    argument: Ref | None
+    argument: ColumnRef | None
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Position:
 
 
 @dataclass(slots=True)
-class Raw:
+class Literal:
     """A literal as written; `form` as in `literal.exact`."""
 
     form: str
@@ -56,65 +56,65 @@ class Raw:
 
 
 @dataclass(slots=True)
-class Compared:
+class Comparison:
     """`left operator right`, as written."""
 
-    left: "Ref | Raw"
+    left: "ColumnRef | Literal"
     operator: Operator
-    right: "Ref | Raw"
+    right: "ColumnRef | Literal"
 
 
 @dataclass(slots=True)
-class Ranged:
+class Between:
     """`column BETWEEN low AND high`."""
 
-    column: Ref
-    low: "Ref | Raw"
-    high: "Ref | Raw"
+    column: ColumnRef
+    low: "ColumnRef | Literal"
+    high: "ColumnRef | Literal"
 
 
 @dataclass(slots=True)
-class Listed:
+class InList:
     """`column IN (…)`."""
 
-    column: Ref
-    values: tuple[Raw, ...]
+    column: ColumnRef
+    values: tuple[Literal, ...]
 
 
 @dataclass(slots=True)
-class Nullness:
+class IsNull:
     """`column IS NULL`."""
 
-    column: Ref
+    column: ColumnRef
 
 
 @dataclass(slots=True)
-class Matched:
+class Like:
     """`column LIKE pattern`; ILIKE where `fold`."""
 
-    column: Ref
-    pattern: Raw
+    column: ColumnRef
+    pattern: Literal
     fold: bool
 
 
 @dataclass(slots=True)
-class Negated:
+class Not:
     """`NOT member`."""
 
     member: "Condition"
 
 
 @dataclass(slots=True)
-class Joined:
+class Connective:
     """Conditions joined by AND or by OR."""
 
-    kind: Literal["and", "or"]
+    kind: typing.Literal["and", "or"]
     members: "tuple[Condition, ...]"
 
 
-Condition = Ref | Compared | Ranged | Listed | Nullness | Matched | Negated | Joined | Found
-OutputReading = Ref | Calculated | Star | Found
-KeyReading = Ref | Position | Found
+Condition = ColumnRef | Comparison | Between | InList | IsNull | Like | Not | Connective | Found
+OutputReading = ColumnRef | Aggregate | Star | Found
+KeyReading = ColumnRef | Position | Found
 
 
 @dataclass(slots=True)

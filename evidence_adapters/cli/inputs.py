@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from eligibility.reasons import Reason
 from eligibility.sql.schema import Schema
 from eligibility.wire.untrusted import JSON_BYTES_MAX, EvidenceError, from_json
-from evidence_adapters.cli.trouble import FILE, SCHEMA, Trouble, usage
+from evidence_adapters.cli.trouble import FILE, SCHEMA, Trouble, UsageError
 
 STANDARD_INPUT = "-"
 
@@ -238,9 +238,9 @@ def sources(arguments: Iterable[str]) -> dict[TableName, str]:
         path, source = name_before(argument)
         if path is None or len(path) > 2 or not source:
             # What stands there may be an address with a password in it.
-            raise usage(f"argument {place} is not of the form NAME=SOURCE, as in t=file.csv")
+            raise UsageError(f"argument {place} is not of the form NAME=SOURCE, as in t=file.csv")
         if path in found:
-            raise usage(f"{written(path)}: the table is named twice")
+            raise UsageError(f"{written(path)}: the table is named twice")
         found[path] = source
     return found
 

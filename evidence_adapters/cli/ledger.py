@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 import typer
 
 from evidence_adapters.cli.program import DONE, NOTHING, TROUBLE, Answer
-from evidence_adapters.cli.trouble import FILE, Trouble, usage
+from evidence_adapters.cli.trouble import FILE, Trouble, UsageError
 from evidence_adapters.cli.visible import visible
 
 if TYPE_CHECKING:
@@ -342,14 +342,14 @@ def _wanted(opened: "Ledger", what: str) -> "Entry":
     if len(what) == 64:
         return opened.about(what)
     if not (what.isascii() and what.isdigit() and len(what) < 16):
-        raise usage("WHAT is an entry's number or a digest of 64 hexadecimal digits")
+        raise UsageError("WHAT is an entry's number or a digest of 64 hexadecimal digits")
     return opened.entry(int(what))
 
 
 def _head(written: str) -> tuple[int, str]:
     number, _, digest = written.partition(":")
     if not (number.isascii() and number.isdigit() and len(number) < 16 and len(digest) == 64):
-        raise usage("--head takes a number, a colon and 64 hexadecimal digits")
+        raise UsageError("--head takes a number, a colon and 64 hexadecimal digits")
     return int(number), digest
 
 

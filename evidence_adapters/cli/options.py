@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from eligibility.wire.model import COUNT_MAX
 from evidence_adapters.cli.inputs import TableName, name_before, name_of, written
-from evidence_adapters.cli.trouble import Trouble, usage
+from evidence_adapters.cli.trouble import Trouble, UsageError
 
 if TYPE_CHECKING:
     from preview import ReadOptions
@@ -123,7 +123,7 @@ def byte_size(text: str) -> int:
     found = _SIZE.fullmatch(text)
     size = int(found[1]) * _UNITS[found[2].lower()] if found else 0
     if not 1 <= size <= BYTES_MAX:
-        raise usage("--max-bytes takes a whole number of bytes, also as in 512M or 16GiB")
+        raise UsageError("--max-bytes takes a whole number of bytes, also as in 512M or 16GiB")
     return size
 
 
@@ -182,11 +182,11 @@ class _Tables:
         for argument in arguments:
             path, text = name_before(argument)
             if path is None or not 2 <= len(path) <= 3 or not text:
-                raise usage(f"{option} {argument}: it is not of the form {form}")
+                raise UsageError(f"{option} {argument}: it is not of the form {form}")
             table = self._known(option, path[:-1])
             columns = found.setdefault(table, {})
             if path[-1] in columns:
-                raise usage(f"{option} is given twice for {written(path)}")
+                raise UsageError(f"{option} is given twice for {written(path)}")
             columns[path[-1]] = _unicode(option, text)
         return found
 
@@ -206,16 +206,16 @@ class _Tables:
             if valued:
                 path, text = name_before(argument)
                 if not text:
-                    raise usage(f"{option} {argument}: there is nothing behind it")
+                    raise UsageError(f"{option} {argument}: there is nothing behind it")
             else:
                 path, text = name_of(argument), ""
                 if argument and path is None:
-                    raise usage(f"{option} {argument}: it is not of the form TABLE.COLUMN")
+                    raise UsageError(f"{option} {argument}: it is not of the form TABLE.COLUMN")
             table, column = (None, None) if path is None else self._column(option, path)
             columns = every if table is None else own[table]
             if column in columns:
                 what = "" if path is None else f" for {written(path)}"
-                raise usage(f"{option} is given twice{what}")
+                raise UsageError(f"{option} is given twice{what}")
             columns[column] = _unicode(option, text)
         return {path: {**every, **columns} for path, columns in own.items()}
 
@@ -230,7 +230,7 @@ class _Tables:
     def _table(self, option: str, argument: str) -> _Path:
         path = name_of(argument)
         if path is None:
-            raise usage(f"{option} {argument}: it is not the name of a table")
+            raise UsageError(f"{option} {argument}: it is not the name of a table")
         return self._known(option, path)
 
     def _column(self, option: str, path: TableName) -> tuple[_Path, str | None]:
@@ -250,7 +250,7 @@ class _Tables:
             if scope and option in ("--null", "--comment", "--names", "--records")
             else ""
         )
-        raise usage(
+        raise UsageError(
             f"{option} is given for {written(path)}, which is not pinned; pinned: {pinned}{text}"
         )
 
@@ -260,7 +260,7 @@ class _Tables:
     def _once(self, option: str, table: _Path | None, found: Mapping[Any, Any]) -> None:
         if table in found:
             what = "" if table is None else f" for {self._shown(table)}"
-            raise usage(f"{option} is given twice{what}")
+            raise UsageError(f"{option} is given twice{what}")
 
 
 def _whole(table: TableName) -> _Path:
@@ -274,25 +274,27 @@ def _unicode(option: str, text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise usage(f"{option}: what is behind it is not Unicode text") from None
+        raise UsageError(f"{option}: what is behind it is not Unicode text") from None
     return text
 
 
 def _text(option: str, text: str) -> str:
     if not text:
-        raise usage(f"{option}: there is nothing behind it")
+        raise UsageError(f"{option}: there is nothing behind it")
     return text
 
 
 def _count(option: str, text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 16 and int(text) <= COUNT_MAX):
-        raise usage(f"{option} takes a whole number of lines, as in {option} 3")
+        raise UsageError(f"{option} takes a whole number of lines, as in {option} 3")
     return int(text)
 
 
 def _position(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 6 and int(text)):
-        raise usage("--name takes T.POSITION=NAME with a position counted from 1, as in t.1=id")
+        raise UsageError(
+            "--name takes T.POSITION=NAME with a position counted from 1, as in t.1=id"
+        )
     return int(text)
 
 
@@ -301,7 +303,7 @@ def _format(option: str, text: str) -> Any:
 
     known = get_args(GivenFormat)
     if text not in known:
-        raise usage(f"{option} takes one of {', '.join(known)}")
+        raise UsageError(f"{option} takes one of {', '.join(known)}")
     return text
 
 
@@ -326,4 +328,4 @@ _NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"]*)')
 
 
 def _malformed_names(option: str) -> Trouble:
-    return usage(f"{option} takes names with commas between, as in {option} id,day,amount")
+    return UsageError(f"{option} takes names with commas between, as in {option} id,day,amount")

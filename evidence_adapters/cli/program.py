@@ -26,7 +26,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from evidence_adapters.cli.documents import json_bytes
-from evidence_adapters.cli.trouble import FILE, Trouble, from_error, usage
+from evidence_adapters.cli.trouble import FILE, Trouble, UsageError, from_error
 
 if TYPE_CHECKING:
     from evidence_adapters.cli.screen import Screen
@@ -91,7 +91,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
         _close_stdout()
         return PIPE_CLOSED
     except TyperException as error:
-        trouble = usage(error.format_message())
+        trouble = UsageError(error.format_message())
     except OSError as error:
         if error.errno == errno.EPIPE:
             _close_stdout()

@@ -5,7 +5,7 @@ from typing import Any
 
 from eligibility.explaining.lessons import Explanation, explain
 from eligibility.reasons import Reason
-from evidence_adapters.cli.trouble import Trouble, usage
+from evidence_adapters.cli.trouble import Trouble, UsageError
 
 
 def listed() -> dict[str, Any]:
@@ -36,4 +36,4 @@ def _unknown(code: str, known: list[str]) -> Trouble:
     close = get_close_matches(code.lower(), known, n=3, cutoff=0.5)
     close += [one for one in known if code and code.lower() in one and one not in close][:3]
     meant = f"; did you mean {' or '.join(close)}?" if close else ""
-    return usage(f"there is no reason {code}{meant}")
+    return UsageError(f"there is no reason {code}{meant}")

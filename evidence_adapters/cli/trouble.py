@@ -36,9 +36,12 @@ LINE = "line-malformed"
 WORKER = "worker-failed"
 
 
-def usage(message: str) -> Trouble:
-    """Say that the program was called in a wrong way."""
-    return Trouble(USAGE, message)
+class UsageError(Trouble):
+    """The program was called in a wrong way."""
+
+    def __init__(self, message: str) -> None:
+        """Keep what is wrong and how it is called right."""
+        super().__init__(USAGE, message)
 
 
 def from_error(error: BaseException) -> Trouble | None:

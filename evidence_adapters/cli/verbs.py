@@ -15,7 +15,7 @@ from evidence_adapters.cli.limits import MEMORY_MIB, TIMEOUT_S, MemoryOption, Ti
 from evidence_adapters.cli.pinning import PinCommand, pin, snapshot_document
 from evidence_adapters.cli.program import DONE, NOTHING, Answer, Stream
 from evidence_adapters.cli.progress import open_shown
-from evidence_adapters.cli.trouble import Trouble, usage
+from evidence_adapters.cli.trouble import Trouble, UsageError
 from evidence_adapters.cli.verify import verify
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def program(
         raise typer.Exit(_print_versions())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        raise usage("no verb was given")
+        raise UsageError("no verb was given")
     return None
 
 
@@ -139,15 +139,15 @@ def check(
     from evidence_adapters.cli import inputs
 
     if (snapshot is None) == (schema is None):
-        raise usage("give either --snapshot or --schema")
+        raise UsageError("give either --snapshot or --schema")
     if (statement is None) == (batch is None):
-        raise usage("give either STATEMENT or --batch")
+        raise UsageError("give either STATEMENT or --batch")
     if batch is not None:
         if batch == schema == inputs.STANDARD_INPUT:
-            raise usage("only one of the files can be standard input")
+            raise UsageError("only one of the files can be standard input")
         return _batch(batch, snapshot, schema, jobs, out, (timeout, memory), as_json)
     if jobs is not None or out is not None:
-        raise usage("--jobs and --out are for --batch")
+        raise UsageError("--jobs and --out are for --batch")
     text = inputs.statement(statement or "")
     if schema is not None:
         return _checked(text, inputs.schema(schema), None)
@@ -316,7 +316,7 @@ def release(
     from evidence_adapters.cli import inputs
 
     if [observation, returned, claims].count("-") > 1:
-        raise usage("only one of the files can be standard input")
+        raise UsageError("only one of the files can be standard input")
     kept = None if digest is None else _digest(digest)
     seen = inputs.evidence(observation, Observation, Reason.OBSERVATION_MALFORMED)
     back = inputs.evidence(returned, ReturnedPreview, Reason.PREVIEW_MALFORMED)
@@ -343,7 +343,7 @@ def release(
 def _digest(written: str) -> str:
     digest = written.lower()
     if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
-        raise usage("--digest takes 64 hexadecimal digits")
+        raise UsageError("--digest takes 64 hexadecimal digits")
     return digest
 
 
@@ -380,7 +380,7 @@ def _kept(file: str | None, sign: str | None) -> "AbstractContextManager[Ledger 
     """Open the ledger that was asked for, if one was."""
     if file is None:
         if sign is not None:
-            raise usage("--sign is for what --ledger keeps")
+            raise UsageError("--sign is for what --ledger keeps")
         return nullcontext()
     return opened_ledger(file, sign)
 

@@ -17,7 +17,7 @@ import duckdb
 
 from eligibility.reasons import Reason
 from eligibility.sql.observation import EngineReading
-from eligibility.sql.schema import Pin, fold
+from eligibility.sql.schema import Pin, casefold
 from preview.duckdb.plan import CHANGING, Node, parse_plan
 from preview.engine import Broken, Failed, Refused
 
@@ -216,7 +216,7 @@ def calls_anew(cursor: duckdb.DuckDBPyConnection, bare: str, columns: frozenset[
 
 def folded(text: str) -> str:
     """Fold a text as the engine compares identifiers."""
-    return text.lower() if text.isascii() else fold(text)
+    return text.lower() if text.isascii() else casefold(text)
 
 
 def checked(tree: Node | None) -> Node:

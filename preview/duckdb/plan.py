@@ -38,9 +38,9 @@ from eligibility.sql.shape import (
     Derivation,
     DirectColumn,
     GroupKey,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Operator,
     Other,
@@ -636,7 +636,7 @@ def _membership(children: list[Node], columns: list[_Column]) -> Predicate:
     values = tuple(one.value for one in compared if isinstance(one, Comparison))
     if not values or len(values) != len(compared):
         return next((one for one in compared if isinstance(one, Unstatable)), _NOT_STATABLE)
-    return Membership(column=_column_of(compared), values=values)
+    return InList(column=_column_of(compared), values=values)
 
 
 def _column_of(compared: list[Predicate]) -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import duckdb
 
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.errors import SourceError
 from preview.sources.readable import Readable, Reading, literal, quoted, rows_of
 from preview.sources.source import Source
@@ -28,7 +28,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
 
 
 def _database_table(connection: duckdb.DuckDBPyConnection, source: Source) -> Readable:
-    wanted = fold(source.table or "")
+    wanted = casefold(source.table or "")
     relations = [
         (schema, name, view)
         for schema, name, view in rows_of(
@@ -38,7 +38,7 @@ def _database_table(connection: duckdb.DuckDBPyConnection, source: Source) -> Re
             "SELECT schema_name, view_name, true FROM system.main.duckdb_views() "
             "WHERE database_name = 'source' AND NOT internal",
         )
-        if wanted in (fold(f"{schema}.{name}"), fold(name) if schema == "main" else None)
+        if wanted in (casefold(f"{schema}.{name}"), casefold(name) if schema == "main" else None)
     ]
     if len(relations) != 1:
         found = "no table" if not relations else "several tables"

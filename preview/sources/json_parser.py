@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.sources import json_tokens
 from preview.sources.encoding import Decoded
 from preview.sources.json_grammar import (
@@ -234,7 +234,7 @@ class JsonText(JsonTokens):
             Twice: two are one, or differ by letter case alone.
         """
         keys = tuple(text_of(raw)[1:-1].decode() for raw in spelled)
-        if len(set(map(fold, keys))) != len(keys):
+        if len(set(map(casefold, keys))) != len(keys):
             raise Twice
         self._known_keys += len(keys)
         if self._known_keys > _KNOWN_MAX:
@@ -254,12 +254,12 @@ class JsonText(JsonTokens):
         token = self._token(wanted="a key")
         while token != b"}" or cells:
             key = self._key(token, names).decode()
-            if fold(key) in folded:
+            if casefold(key) in folded:
                 self._fail(
                     "the key before this differs from another of the object by letter case alone; "
                     "rename or remove one"
                 )
-            folded.add(fold(key))
+            folded.add(casefold(key))
             keys.append(key)
             cells.append(self._nested())
             token = self._token(wanted="a comma or }")

@@ -18,7 +18,7 @@ from typing import Literal
 import duckdb
 
 from eligibility.sql.manifest import JsonDialect, TextColumn
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.errors import SourceError
 from preview.sources.classes import Kind
 from preview.sources.encoding import Decoded, decoded
@@ -98,11 +98,11 @@ def _kinds(
 ) -> tuple[Kind, ...]:
     """Give the kind of each column (N3); what is asked to be text is, whatever it is."""
     texts = {
-        fold(name) for name, kind in source.options.types if _is_text(reading.connection, kind)
+        casefold(name) for name, kind in source.options.types if _is_text(reading.connection, kind)
     }
     kinds: list[Kind] = []
     for name, first in zip(names, aside.kinds, strict=True):
-        if fold(name) in texts or not first:
+        if casefold(name) in texts or not first:
             kinds.append("text")
             continue
         (kind, line), *others = sorted(first.items(), key=lambda one: one[1])

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from eligibility.sql.manifest import PostgresOrigin, TypedColumn, TypedDialect
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.errors import SourceError
 from preview.sources.lake import refused
 from preview.sources.postgres_server import Server, Table, connected, failed
@@ -194,7 +194,7 @@ def _columns(source: Source, server: Server, table: Table, reading: Reading) -> 
             what = f"column {name} is generated, not stored"
             raise refused(source.shown, what, "store it, or prepare it by @FILE.sql")
         base = _base(server, kind, modifier)
-        if fold(name) in texts:
+        if casefold(name) in texts:
             columns.append(_Column(name, shown_type, "VARCHAR", _printed(quoted(name), base)))
         else:
             columns.append(_column(source, server, table, reading, name, shown_type, base))
@@ -205,7 +205,7 @@ def _given(source: Source, names: Sequence[str], reading: Reading) -> set[str]:
     """Give the columns whose texts are asked for."""
     texts = set()
     for name, kind in source.options.types:
-        if fold(name) not in map(fold, names):
+        if casefold(name) not in map(casefold, names):
             raise refused(source.shown, f"it has no column {name}", "see --type")
         try:
             is_text = str(reading.connection.sqltype(kind)) == "VARCHAR"
@@ -214,7 +214,7 @@ def _given(source: Source, names: Sequence[str], reading: Reading) -> set[str]:
         if not is_text:
             what = f"column {name} has a type of its own, and its text is all else there is"
             raise refused(source.shown, what, f"leave --type out, or say {_as_text(reading, name)}")
-        texts.add(fold(name))
+        texts.add(casefold(name))
     return texts
 
 

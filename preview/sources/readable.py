@@ -18,7 +18,7 @@ import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
 from eligibility.sql.manifest import Dialect, Doubt, Origin, SourceFile
-from eligibility.sql.schema import Pin, fold
+from eligibility.sql.schema import Pin, casefold
 from preview.errors import SourceError
 from preview.sources.source import Source
 
@@ -144,7 +144,7 @@ def name_fault(names: Iterable[str]) -> tuple[int, int | None] | None:
     for place, name in enumerate(names, 1):
         if not name or "\0" in name:
             return place, None
-        if (first := seen.setdefault(fold(name), place)) != place:
+        if (first := seen.setdefault(casefold(name), place)) != place:
             return place, first
     return None
 

@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from eligibility.sql.manifest import SqliteOrigin, TypedColumn, TypedDialect
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.errors import SourceError
 from preview.sources.classes import Kind
 from preview.sources.files import reading as reading_file
@@ -208,7 +208,7 @@ class _Table:
                 for kind, name, root in database.execute(
                     "SELECT type, name, rootpage FROM sqlite_master WHERE type IN ('table', 'view')"
                 )
-                if fold(name) == fold(source.table or "")
+                if casefold(name) == casefold(source.table or "")
             ]
             if not relations:
                 raise SourceError(f"{shown}: it has no table of the name {source.table}")

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eligibility.sql.manifest import Doubt, TextColumn
-from eligibility.sql.schema import fold
+from eligibility.sql.schema import casefold
 from preview.errors import SourceError
 from preview.sources.casts import Cast, date_cast, found_cast, given_cast, normal
 from preview.sources.classes import PLAIN, Kind, NumberMarks, matches
@@ -113,15 +113,15 @@ def asked_of(
     Raises:
         SourceError: an option is for a column that is not there, or of no use.
     """
-    places = {fold(name): place for place, name in enumerate(names)}
+    places = {casefold(name): place for place, name in enumerate(names)}
 
     def placed(option: str, given: Marks) -> dict[int | None, str]:
         found: dict[int | None, str] = {}
         for name, value in given:
-            if name is not None and fold(name) not in places:
+            if name is not None and casefold(name) not in places:
                 known = f"; it has {_few(names)}" if listed else ""
                 raise SourceError(f"{shown}: it has no column {name}, yet {option} names it{known}")
-            found[None if name is None else places[fold(name)]] = value
+            found[None if name is None else places[casefold(name)]] = value
         return found
 
     types = placed("--type", options.types)

@@ -54,7 +54,7 @@ TESTS = (
     "tests/test_rules.py",
     "tests/test_received.py",
     "tests/test_release.py",
-    "tests/test_engine_reading.py",
+    "tests/test_plan.py",
     "tests/test_sealed.py",
 )
 LONG_S = 0.3  # a test that takes longer runs behind the others

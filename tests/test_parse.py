@@ -15,18 +15,18 @@ from eligibility.sql.limits import problems
 from eligibility.sql.parse import PARSED_MAX, read
 from eligibility.sql.shape import Selection
 from eligibility.sql.syntax import (
-    Calculated,
-    Compared,
+    Aggregate,
+    Between,
+    ColumnRef,
+    Comparison,
+    Connective,
     Found,
-    Joined,
-    Listed,
-    Matched,
-    Negated,
-    Nullness,
+    InList,
+    IsNull,
+    Like,
+    Literal,
+    Not,
     Position,
-    Ranged,
-    Raw,
-    Ref,
     Star,
     TextReading,
 )
@@ -189,19 +189,19 @@ def test_source(text, source):
 # --- outputs ------------------------------------------------------------------------------------
 
 OUTPUTS = {
-    "a": Ref("a"),
-    "A": Ref("A"),
-    '"a b"': Ref("a b"),
-    "t.a": Ref("a", "t"),
-    '"*"': Ref("*"),
+    "a": ColumnRef("a"),
+    "A": ColumnRef("A"),
+    '"a b"': ColumnRef("a b"),
+    "t.a": ColumnRef("a", "t"),
+    '"*"': ColumnRef("*"),
     "*": Star(),
-    "sum(a)": Calculated("SUM", Ref("a")),
-    "AVG(t.a)": Calculated("AVG", Ref("a", "t")),
-    '"min"(a)': Calculated("MIN", Ref("a")),
-    "Max(a)": Calculated("MAX", Ref("a")),
-    "count(a)": Calculated("COUNT", Ref("a")),
-    "count(*)": Calculated("COUNT", None),
-    'count("*")': Calculated("COUNT", Ref("*")),
+    "sum(a)": Aggregate("SUM", ColumnRef("a")),
+    "AVG(t.a)": Aggregate("AVG", ColumnRef("a", "t")),
+    '"min"(a)': Aggregate("MIN", ColumnRef("a")),
+    "Max(a)": Aggregate("MAX", ColumnRef("a")),
+    "count(a)": Aggregate("COUNT", ColumnRef("a")),
+    "count(*)": Aggregate("COUNT", None),
+    'count("*")': Aggregate("COUNT", ColumnRef("*")),
     "1": Reason.CONSTANT,
     "-1.5": Reason.CONSTANT,
     "'x'": Reason.CONSTANT,
@@ -270,7 +270,7 @@ def test_output(text, output, alias):
     made = read(f"SELECT {alias.format(text)} FROM t")
     assert only(made) == expected
     assert made.outputs[0][0] == (
-        "x" if alias != "{}" else expected.name if isinstance(expected, Ref) else ""
+        "x" if alias != "{}" else expected.name if isinstance(expected, ColumnRef) else ""
     )
 
 
@@ -282,8 +282,8 @@ def test_an_alias_of_several_names_is_none():
 
 KEYS = {
     "": (),
-    "GROUP BY a": (Ref("a"),),
-    "GROUP BY t.a, 2, b": (Ref("a", "t"), Position(2), Ref("b")),
+    "GROUP BY a": (ColumnRef("a"),),
+    "GROUP BY t.a, 2, b": (ColumnRef("a", "t"), Position(2), ColumnRef("b")),
     "GROUP BY ALL": None,
     "GROUP BY 0": (Position(0),),
     **{
@@ -333,50 +333,50 @@ def test_distinct_and_all():
 
 # --- the filter ---------------------------------------------------------------------------------
 
-A, B = Ref("a"), Ref("b")
-ONE, X = Raw("number", "1"), Raw("text", "x")
+A, B = ColumnRef("a"), ColumnRef("b")
+ONE, X = Literal("number", "1"), Literal("text", "x")
 CONDITIONS = {
     "a": A,
-    "t.a": Ref("a", "t"),
+    "t.a": ColumnRef("a", "t"),
     "(a)": A,
-    "a = 1": Compared(A, "=", ONE),
-    "a == 1": Compared(A, "=", ONE),
-    "a != 1": Compared(A, "<>", ONE),
-    "1 >= a": Compared(ONE, ">=", A),
-    "a < b": Compared(A, "<", B),
-    "a = -1.5": Compared(A, "=", Raw("number", "-1.5")),
-    "a = 1e3": Compared(A, "=", Raw("number", "1e3")),
-    "a = 'it''s'": Compared(A, "=", Raw("text", "it's")),
-    "a = TRUE": Compared(A, "=", Raw("boolean", "true")),
-    "a = false": Compared(A, "=", Raw("boolean", "false")),
-    "a = DATE 'x'": Compared(A, "=", Raw("DATE", "x")),
-    "a = 'x'::DATE": Compared(A, "=", Raw("DATE", "x")),
-    "a = CAST('x' AS TIME)": Compared(A, "=", Raw("TIME", "x")),
-    "a = TIMESTAMP 'x'": Compared(A, "=", Raw("TIMESTAMP", "x")),
-    "a = TIMESTAMPTZ 'x'": Compared(A, "=", Raw("TIMESTAMP WITH TIME ZONE", "x")),
-    "a = 'x'::TIMESTAMP_S": Compared(A, "=", Raw("TIMESTAMP_S", "x")),
-    "a = 'x'::TIMESTAMP_MS": Compared(A, "=", Raw("TIMESTAMP_MS", "x")),
-    "a = 'x'::TIMESTAMP_NS": Compared(A, "=", Raw("TIMESTAMP_NS", "x")),
-    "a = UUID 'x'": Compared(A, "=", Raw("UUID", "x")),
-    "a BETWEEN 1 AND b": Ranged(A, ONE, B),
-    "a NOT BETWEEN 1 AND 1": Negated(Ranged(A, ONE, ONE)),
-    "a IN (1, 'x')": Listed(A, (ONE, X)),
-    "a NOT IN (1)": Negated(Listed(A, (ONE,))),
-    "a IS NULL": Nullness(A),
-    "a ISNULL": Nullness(A),
-    "a IS NOT NULL": Negated(Nullness(A)),
-    "a NOTNULL": Negated(Nullness(A)),
-    "NOT a IS NULL": Negated(Nullness(A)),
-    "a LIKE 'x'": Matched(A, X, fold=False),
-    "a ~~ 'x'": Matched(A, X, fold=False),
-    "a ILIKE 'x'": Matched(A, X, fold=True),
-    "a NOT LIKE 'x'": Negated(Matched(A, X, fold=False)),
-    "a NOT ILIKE 'x'": Negated(Matched(A, X, fold=True)),
-    "NOT a LIKE 'x'": Negated(Matched(A, X, fold=False)),
-    "NOT a": Negated(A),
-    "a AND b AND a": Joined("and", (A, B, A)),
-    "a OR (b AND a)": Joined("or", (A, Joined("and", (B, A)))),
-    "((a OR b))": Joined("or", (A, B)),
+    "a = 1": Comparison(A, "=", ONE),
+    "a == 1": Comparison(A, "=", ONE),
+    "a != 1": Comparison(A, "<>", ONE),
+    "1 >= a": Comparison(ONE, ">=", A),
+    "a < b": Comparison(A, "<", B),
+    "a = -1.5": Comparison(A, "=", Literal("number", "-1.5")),
+    "a = 1e3": Comparison(A, "=", Literal("number", "1e3")),
+    "a = 'it''s'": Comparison(A, "=", Literal("text", "it's")),
+    "a = TRUE": Comparison(A, "=", Literal("boolean", "true")),
+    "a = false": Comparison(A, "=", Literal("boolean", "false")),
+    "a = DATE 'x'": Comparison(A, "=", Literal("DATE", "x")),
+    "a = 'x'::DATE": Comparison(A, "=", Literal("DATE", "x")),
+    "a = CAST('x' AS TIME)": Comparison(A, "=", Literal("TIME", "x")),
+    "a = TIMESTAMP 'x'": Comparison(A, "=", Literal("TIMESTAMP", "x")),
+    "a = TIMESTAMPTZ 'x'": Comparison(A, "=", Literal("TIMESTAMP WITH TIME ZONE", "x")),
+    "a = 'x'::TIMESTAMP_S": Comparison(A, "=", Literal("TIMESTAMP_S", "x")),
+    "a = 'x'::TIMESTAMP_MS": Comparison(A, "=", Literal("TIMESTAMP_MS", "x")),
+    "a = 'x'::TIMESTAMP_NS": Comparison(A, "=", Literal("TIMESTAMP_NS", "x")),
+    "a = UUID 'x'": Comparison(A, "=", Literal("UUID", "x")),
+    "a BETWEEN 1 AND b": Between(A, ONE, B),
+    "a NOT BETWEEN 1 AND 1": Not(Between(A, ONE, ONE)),
+    "a IN (1, 'x')": InList(A, (ONE, X)),
+    "a NOT IN (1)": Not(InList(A, (ONE,))),
+    "a IS NULL": IsNull(A),
+    "a ISNULL": IsNull(A),
+    "a IS NOT NULL": Not(IsNull(A)),
+    "a NOTNULL": Not(IsNull(A)),
+    "NOT a IS NULL": Not(IsNull(A)),
+    "a LIKE 'x'": Like(A, X, fold=False),
+    "a ~~ 'x'": Like(A, X, fold=False),
+    "a ILIKE 'x'": Like(A, X, fold=True),
+    "a NOT LIKE 'x'": Not(Like(A, X, fold=False)),
+    "a NOT ILIKE 'x'": Not(Like(A, X, fold=True)),
+    "NOT a LIKE 'x'": Not(Like(A, X, fold=False)),
+    "NOT a": Not(A),
+    "a AND b AND a": Connective("and", (A, B, A)),
+    "a OR (b AND a)": Connective("or", (A, Connective("and", (B, A)))),
+    "((a OR b))": Connective("or", (A, B)),
 }
 NOT_STATABLE = [
     "1 = 1", "1", "true", "NULL", "a = NULL", "a = (1)", "(a) = 1", "a + 1 = 2", "a = 1 + 1", "f(a)",
@@ -409,9 +409,9 @@ def found_in(condition: object) -> Iterator[Reason]:
     match condition:
         case Found():
             yield condition.reason
-        case Negated():
+        case Not():
             yield from found_in(condition.member)
-        case Joined():
+        case Connective():
             for member in condition.members:
                 yield from found_in(member)
 

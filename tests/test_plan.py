@@ -15,11 +15,11 @@ from eligibility.sql.shape import (
     Aggregate,
     ColumnComparison,
     Comparison,
-    Conjunction,
+    Connective,
     DirectColumn,
+    InList,
     IsNull,
     Like,
-    Membership,
     Negation,
     Other,
     Predicate,
@@ -311,22 +311,22 @@ CONDITIONS: dict[str, Predicate] = {
     "e = e2": ColumnComparison(column="e", operator="=", other="e2"),
     "b IS NULL": IsNull(column="b"),
     "s IS NOT NULL": Negation(member=IsNull(column="s")),
-    "a IN (1, 2)": Membership(column="a", values=(value("INTEGER", "1"), value("INTEGER", "2"))),
-    "a IN (1)": Membership(column="a", values=(value("INTEGER", "1"),)),
+    "a IN (1, 2)": InList(column="a", values=(value("INTEGER", "1"), value("INTEGER", "2"))),
+    "a IN (1)": InList(column="a", values=(value("INTEGER", "1"),)),
     "a NOT IN (1, 2)": Negation(
-        member=Membership(column="a", values=(value("INTEGER", "1"), value("INTEGER", "2")))
+        member=InList(column="a", values=(value("INTEGER", "1"), value("INTEGER", "2")))
     ),
-    "e IN ('x')": Membership(column="e", values=(value("ENUM", "x"),)),
+    "e IN ('x')": InList(column="e", values=(value("ENUM", "x"),)),
     "b LIKE 'x%'": Like(column="b", pattern="x%", fold=False),
     "b NOT LIKE 'x'": Negation(member=Like(column="b", pattern="x", fold=False)),
     "b ILIKE 'x'": Like(column="b", pattern="x", fold=True),
     "b NOT ILIKE 'x'": Negation(member=Like(column="b", pattern="x", fold=True)),
-    "f AND a = 1 AND f": Conjunction(kind="and", members=(F, ONE, F)),
-    "f OR (a = 1 OR f)": Conjunction(kind="or", members=(F, ONE, F)),
-    "a BETWEEN 1 AND 2": Conjunction(
+    "f AND a = 1 AND f": Connective(kind="and", members=(F, ONE, F)),
+    "f OR (a = 1 OR f)": Connective(kind="or", members=(F, ONE, F)),
+    "a BETWEEN 1 AND 2": Connective(
         kind="and", members=(compared("a", ">=", "INTEGER", "1"), compared("a", "<=", "INTEGER", "2"))
     ),
-    "d BETWEEN 1 AND 2": Conjunction(
+    "d BETWEEN 1 AND 2": Connective(
         kind="and",
         members=(compared("d", ">=", "DECIMAL(4,1)", "1"), compared("d", "<=", "DECIMAL(4,1)", "2")),
     ),
@@ -335,7 +335,7 @@ CONDITIONS: dict[str, Predicate] = {
 
 def flat(predicate: Predicate) -> Predicate | tuple[str, frozenset[Predicate]]:
     """Let the order of a conjunction's members be any."""
-    if isinstance(predicate, Conjunction):
+    if isinstance(predicate, Connective):
         return predicate.kind, frozenset(predicate.members)
     return predicate
 
@@ -344,7 +344,7 @@ def flat(predicate: Predicate) -> Predicate | tuple[str, frozenset[Predicate]]:
 def test_condition(engine, text, predicate):
     found = read(engine, f"SELECT count(*) FROM t WHERE {text}").filter
     # The engine writes a list of one literal as a comparison.
-    if isinstance(predicate, Membership) and len(predicate.values) == 1:
+    if isinstance(predicate, InList) and len(predicate.values) == 1:
         alone = Comparison(column=predicate.column, operator="=", value=predicate.values[0])
         assert found in (predicate, alone)
     else:
