@@ -91,7 +91,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
         _close_stdout()
         return PIPE_CLOSED
     except TyperException as error:
-        trouble = UsageError(error.format_message())
+        trouble: Trouble = UsageError(error.format_message())
     except OSError as error:
         if error.errno == errno.EPIPE:
             _close_stdout()
