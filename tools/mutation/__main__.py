@@ -40,9 +40,12 @@ from tools.mutation.operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
+    "eligibility.sql.policy",
+    "eligibility.sql.resolve",
     "eligibility.sql.rules",
     "eligibility.sql.received",
-    "eligibility.release",
+    "eligibility.sql.release",
+    "eligibility.wire.received",
     "preview.duckdb.plan",
 )
 KEPT = ROOT / "tools" / "soundness" / "mutation.json"
