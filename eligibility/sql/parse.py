@@ -618,9 +618,18 @@ def _derivation(node: exp.Expr) -> OutputReading:
         return Star() if _only(node) else Found(Reason.STAR_NOT_ALONE)
     if kind is exp.Column:
         return _column(node)
+    if kind is exp.Paren and type(inner := _in_brackets(node)) is exp.Column:
+        return _column(inner)
     if kind in _CALCULATIONS:
         return _calculation(node, _CALCULATIONS[kind])
     return Found(_what(node))
+
+
+def _in_brackets(node: exp.Expr) -> exp.Expr:
+    """Give what stands in brackets, however many: there, a column is still the column."""
+    while type(node) is exp.Paren and _only(node):
+        node = node.this
+    return node
 
 
 def _column(node: exp.Expr) -> ColumnRef | Found:

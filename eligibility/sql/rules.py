@@ -69,24 +69,26 @@ def decide(
     shape = None if table is None else resolve(reading, table, dialect, policy)
     if table is not None and shape is not None and shape.groups:
         reasons.update(_key_reasons(shape, table, policy))
-    star = table is not None and is_star(reading)
-    if table is not None and star:
-        names = _Every.of(table, dialect, policy).names
-    else:
-        names = tuple([name for name, _ in reading.outputs])
+    every: _Every | None = None
+    if table is not None and is_star(reading):
+        every = _Every.of(table, dialect, policy)
+    names = every.names if every else tuple([name for name, _ in reading.outputs])
     if reasons or table is None or shape is None:
         whole = in_order(reasons)
         withheld = tuple([_withheld(place, name, whole) for place, name in enumerate(names)])
         return Decision(whole, withheld, shape, filter_agrees=False, disagrees=False)
     assert not isinstance(engine, Reason)  # it would be among the reasons
-    every = _Every.of(table, dialect, policy) if star else None
     return _judge(names, shape, every, engine, all_keys=reading.keys is None)
 
 
 def _key_reasons(shape: Resolved, table: Table, policy: Policy) -> set[Reason]:
     """Say why the rows of one group could not be named (specification 2)."""
-    columns = [table.column(key.column) for key in shape.groups if key.kind == "column"]
-    found = [policy.of_key(column) for column in columns if column is not None]
+    found = set()
+    for key in shape.groups:
+        if key.kind == "column":
+            column = table.column(key.column)
+            assert column is not None  # every name in a resolved shape came from this table
+            found.add(policy.of_key(column))
     return {reason for reason in found if reason is not None}
 
 

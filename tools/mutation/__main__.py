@@ -54,6 +54,7 @@ ARGUED = Path(__file__).with_name("argued.txt")
 TESTS = (
     "tests/test_mutants.py",
     "tools/mutation/fast.py",
+    "tests/test_policy.py",
     "tests/test_rules.py",
     "tests/test_received.py",
     "tests/test_release.py",

@@ -24,7 +24,7 @@ CALLS = ("SUM", "AVG", "MIN", "MAX", "COUNT")
 BESIDE = (
     "{c} || {d}",
     *(
-        "1|'x'|NULL|TRUE|1.5|rowid|user|current_date|current_user|{t}|{t}.*|*|+{c}|({c})|-{c}|{c} + 1|"
+        "1|'x'|NULL|TRUE|1.5|rowid|user|current_date|current_user|{t}|{t}.*|*|+{c}|-{c}|{c} + 1|"
         "CAST({c} AS VARCHAR)|CAST({c} AS INTEGER)|{c}::BIGINT|TRY_CAST({c} AS INTEGER)|{c} COLLATE nocase|"
         "#1|COLUMNS('{n}')|COLUMNS(*)|COLUMNS({c})|?|$1|{c}.{d}|{t}.{t}.{c}|{c}[1]|{c}.a|{c} -> 'a'|[{c}]|"
         "{{'a': {c}}}|({c}, {d})|CASE WHEN TRUE THEN {c} END|COALESCE({c}, {d})|{c} IS NULL|NOT {c}|"
@@ -418,14 +418,18 @@ class Writer:
         if not aggregated:
             if self._in(12):
                 return [["*"]]
-            made = [[self.column()] for _ in range(1 + self._below(4))]
+            made = [[self._bracketed(self.column())] for _ in range(1 + self._below(4))]
         else:
-            made = [[key] for key in keys if not self._in(12)]
+            made = [[self._bracketed(key)] for key in keys if not self._in(12)]
             made += [[self._call()] for _ in range(1 + self._below(3))]
         if self._in(3):
             at = self._below(len(made) + 1)
             made[at : at + self._below(2)] = [[self._filled(self._one(BESIDE))]]
         return [self._named(output) for output in made] or [["1"]]
+
+    def _bracketed(self, column: str) -> str:
+        """Write a column of the select list, where brackets change nothing."""
+        return f"({column})" if self._in(25) else column
 
     def _call(self) -> str:
         call = CALLS[self._below(5)]
