@@ -18,6 +18,10 @@ SELECT COUNT(*) FROM flights WHERE 1000 < distance AND month == 1;
 SELECT COUNT(*) FROM flights WHERE carrier = origin;
 --> #1  COUNT(*) main.flights  where flights.carrier = flights.origin
 
+SELECT COUNT(*) FROM flights WHERE carrier < origin;
+--> #1  COUNT(*) main.flights  where flights.carrier < flights.origin
+--> fact COUNT(*) of flights = 4 where flights.carrier < flights.origin
+
 -- A qualified column, and a table alias, make no difference.
 SELECT COUNT(*) FROM flights AS f WHERE f.month <= 3;
 --> #1  COUNT(*) main.flights  where flights.month <= 3

@@ -15,9 +15,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
-from eligibility.evidence.entry import SEQUENCE_MAX, PublicKey, entry_hash, is_signed, key_id
+from eligibility.evidence.entry import (
+    SEQUENCE_MAX,
+    Kind,
+    PublicKey,
+    entry_hash,
+    is_signed,
+    key_id,
+)
 from preview.errors import LedgerError, LedgerLocked
 from preview.ledger import Ledger
 
@@ -56,7 +63,7 @@ FAULTS: dict[Fault, str] = {
 }
 _FORM = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
-    r" (?:snapshot|observation|release)(?: [0-9a-f]{64}){4}"
+    rf" (?:{'|'.join(get_args(Kind))})(?: [0-9a-f]{{64}}){{4}}"
 )
 _KEY = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")

@@ -11,13 +11,12 @@ Invariants
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from eligibility.sql import bound, recount
 from eligibility.sql.facts import GroupCell
 from eligibility.sql.observation import Cell, CellBound
 from eligibility.sql.schema import Pin
-from eligibility.sql.shape import Aggregate, Shape
+from eligibility.sql.shape import Added, Aggregate, Shape, added
 from eligibility.sql.types import type_class
 from preview.engine import Captured, Measured
 
@@ -35,7 +34,7 @@ class Question:
 
     statement: str
     rows: tuple[int, ...]
-    sums: tuple[tuple[int, Literal["SUM", "AVG"]], ...]
+    sums: tuple[tuple[int, Added], ...]
     captured: Captured
 
     def bounds(self, measured: Measured) -> tuple[CellBound, ...]:
@@ -93,16 +92,17 @@ def question(captured: Captured, pins: tuple[Pin, ...]) -> Question | None:
     return Question(statement, tuple(rows), tuple(one[:2] for one in sums), captured)
 
 
-def _sums(shape: Shape, pin: Pin) -> list[tuple[int, Literal["SUM", "AVG"], str]]:
+def _sums(shape: Shape, pin: Pin) -> list[tuple[int, Added, str]]:
     """Give position, calculation and column of every sum of floats."""
-    found: list[tuple[int, Literal["SUM", "AVG"], str]] = []
+    found: list[tuple[int, Added, str]] = []
     for position, made in enumerate(shape.outputs):
         if not isinstance(made, Aggregate) or made.column is None:
             continue
         column = pin.column(made.column)
         assert column is not None  # the reading took the name from this pin
-        if type_class(column.type) == "float" and made.calculation in ("SUM", "AVG"):
-            found.append((position, made.calculation, made.column))
+        calculation = added(made.calculation)
+        if type_class(column.type) == "float" and calculation is not None:
+            found.append((position, calculation, made.column))
     return found
 
 

@@ -238,7 +238,7 @@ class Ledger:
         with self._connection.using() as db:
             self._check_room()
             with self._writing(db):
-                entry = None if kind == "release" else self._there(db, kind, subject)
+                entry = self._there(db, kind, subject) if _is_kept_once(kind) else None
                 if entry is None:
                     entry = self._inserted(db, kind, subject, payload_sha256, payload)
                 self._connection.check_files()
@@ -473,6 +473,17 @@ def _entry(ledger: str, row: tuple[Any, ...]) -> Entry:
         hash=own,
         signature=signed,
     )
+
+
+def _is_kept_once(kind: Kind) -> bool:
+    """Say whether what is there already is not appended again; a release is one each time."""
+    match kind:
+        case "snapshot" | "observation":
+            return True
+        case "release":
+            return False
+        case _:
+            assert_never(kind)
 
 
 Formed = TypeVar("Formed", bound=Model)

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
@@ -17,18 +17,25 @@ import pyarrow.parquet as pq
 import pytest
 
 import preview
-from eligibility import Reason, Schema, parse
+from eligibility import Reason, Schema, classify, parse
 from eligibility.evidence.bundle import verify
 from eligibility.evidence.entry import PAYLOADS, Kind
 from eligibility.sql import parse as text_reading
 from eligibility.sql import wording
-from eligibility.sql.manifest import Format
+from eligibility.sql.manifest import Format, Origin
 from eligibility.sql.policy import STRICT
 from eligibility.sql.recount import counted
 from eligibility.sql.shape import FLIPPED, Calculation, Operator, Predicate
+from preview.audit import audit
 from preview.duckdb import plan as engine_reading
-from tests.corpus import ROOT
+from preview.sources.options import _USED
+from tests.corpus import ROOT, TABLES, cases
+from tests.engine import Engine
 from tests.oracle import Promise, _check_calculation, _truth
+from tools import forgeries
+from tools.soundness import generator, third_reader
+from tools.soundness.judges import _holds
+from tools.soundness.tables import Column, Data
 
 CALCULATIONS = get_args(Calculation)
 KINDS = [
@@ -64,6 +71,14 @@ def test_a_calculation_is_read_by_both_readings_written_and_decided(calculation)
     assert f"`{calculation}`" in (ROOT.parent / "docs" / "specification.md").read_text()
 
 
+def test_every_calculation_is_searched_for_what_is_untrue():
+    """What is generated and judged is listed by hand there, since judges share no code."""
+    listed = set(CALCULATIONS)
+    assert set(generator.CALLS) == listed
+    assert set(forgeries.CALCULATIONS) == listed
+    assert set(third_reader._FIVE.values()) == listed
+
+
 @pytest.mark.parametrize("calculation", CALCULATIONS)
 def test_a_calculation_is_recomputed_by_the_oracle(calculation):
     """Of one value, each of them is that value, or the number of values."""
@@ -85,6 +100,62 @@ def test_a_condition_is_written_read_back_and_known_to_the_oracle(kind):
     types = {column.name: column.type for column in SCHEMA.tables[0].columns}
     row: dict[str, str | None] = {"n": "1", "m": "2", "s": "a", "b": "true"}
     assert _truth(published, row, types) in (True, False)
+    columns = [Column(name, kind, (row[name],)) for name, kind in types.items()]
+    assert _holds(published, Data(("main", "t"), tuple(columns)), 0) in (True, False)
+
+
+# How each kind of condition is written in a statement, and in which words the specification has it.
+WRITTEN = {
+    "comparison": ("n = 1", "`=`, `<>`"),
+    "column-comparison": ("n = m", "another column of exactly the same type"),
+    "in": ("n IN (1, 2)", "`IN (…)`"),
+    "is-null": ("n IS NULL", "`IS NULL`"),
+    "like": ("s LIKE 'a'", "`LIKE`"),
+    "truth": ("b", "the column alone"),
+    "not": ("NOT n = 1", "`NOT`"),
+    "and": ("n = 1 AND m = 2", "`AND`"),
+    "or": ("n = 1 OR m = 2", "`OR`"),
+    "unstatable": ("n + 1 = 1", "not statable"),
+}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    made = Engine(["CREATE TABLE t (n INTEGER, m INTEGER, s VARCHAR, b BOOLEAN)"])
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_condition_is_made_by_both_readings_and_written_down(kind, engine):
+    condition, words = WRITTEN[kind]
+    statement = f"SELECT COUNT(*) FROM t WHERE {condition}"
+    reading = engine.read(statement)
+    assert reading != "failed"
+    assert reading.shape is not None
+    assert reading.shape.filter is not None
+    assert reading.shape.filter.kind == kind
+    (output,) = classify(statement, engine.schema, reading).outputs
+    assert output.verdict == ("withheld" if kind == "unstatable" else "eligible")
+    section = (ROOT.parent / "docs" / "specification.md").read_text().split("### 2.7 WHERE")[1]
+    assert words in section.split("###")[0]
+
+
+def test_every_condition_stands_in_a_line_of_the_corpora():
+    made = Engine([TABLES.read_text()])
+    found: set[str] = set()
+    for case in cases():
+        for line in case.expected:
+            fact = parse(line.removeprefix("fact "), made.schema)
+            if fact is not None and fact.predicate is not None:
+                found |= _kinds(fact.predicate.model_dump(mode="json"))
+    made.close()
+    assert found == set(KINDS) - {"unstatable"}
+
+
+def _kinds(predicate: dict[str, Any]) -> set[str]:
+    inner = [*predicate.get("members", ()), *filter(None, [predicate.get("member")])]
+    return {predicate["kind"]}.union(*map(_kinds, inner))
 
 
 @pytest.mark.parametrize("reason", Reason, ids=lambda reason: reason.value)
@@ -207,6 +278,16 @@ def test_a_kind_of_source_is_pinned_recorded_and_written_down(kind, tmp_path):
     assert [[cell.text for cell in row] for row in seen.rows] == [["1", "x"], ["2", "y"]]
 
 
+def test_every_kind_of_source_says_which_options_it_uses():
+    assert set(_USED) == set(get_args(Format))
+    kinds = {
+        kind
+        for member in get_args(get_args(Origin)[0])
+        for kind in get_args(member.model_fields["kind"].annotation)
+    }
+    assert kinds <= set(get_args(Format))
+
+
 def _help(verb: str) -> str:
     return (ROOT.parent / "docs" / "cli.md").read_text().split(f"Usage: eligibility {verb} ")[1]
 
@@ -226,6 +307,7 @@ def test_a_kind_of_entry_is_appended_shown_exported_and_written_down(kind, tmp_p
         ledger.release(seen.digest, seen.preview())
         entries = {entry.kind: entry for entry in ledger.entries()}
         assert set(entries) == set(get_args(Kind)) == set(PAYLOADS) == set(ENTRIES)
+        assert audit(ledger).whole
         entry = entries[kind]
         assert isinstance(ledger.payload(entry, PAYLOADS[kind]), PAYLOADS[kind])
         if ENTRIES[kind]:

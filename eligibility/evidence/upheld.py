@@ -11,7 +11,7 @@ Invariants
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, assert_never
 
 from eligibility.evidence.verification import Code
 from eligibility.sql import bound, recount
@@ -19,7 +19,7 @@ from eligibility.sql.facts import GroupCell
 from eligibility.sql.limits import refusal
 from eligibility.sql.observation import Cell, Observation, OutputColumn
 from eligibility.sql.schema import Pin
-from eligibility.sql.shape import Predicate, Shape, nature, unstatable_reasons
+from eligibility.sql.shape import Predicate, Shape, added, unstatable_reasons
 from eligibility.sql.types import type_class
 from eligibility.sql.verdicts import Label
 
@@ -54,12 +54,16 @@ def column(label: Label | None, output: OutputColumn, pins: Sequence[Pin]) -> Co
     is_float = type_class(output.type) == "float"
     if label is None:
         return Column("open" if is_float else "exact")
-    if not is_float or label.calculation is None or nature(label.calculation) != "added":
-        return Column("exact", label)
-    pin = next(pin for pin in pins if pin.path == label.table)
-    native = pin.column(label.column or "")
-    summed = native is not None and type_class(native.type) == "float"
-    return Column("sum" if summed else "average", label)
+    match added(label.calculation) if is_float else None:
+        case None:
+            return Column("exact", label)
+        case "SUM" | "AVG":
+            pin = next(pin for pin in pins if pin.path == label.table)
+            native = pin.column(label.column or "")
+            summed = native is not None and type_class(native.type) == "float"
+            return Column("sum" if summed else "average", label)
+        case other:
+            assert_never(other)
 
 
 def same_average(one: Cell, other: Cell) -> bool:
@@ -128,12 +132,13 @@ class Table:
         """
         label = self._columns[place].label
         assert label is not None  # only a column of the kind `sum` is asked for
+        calculation = added(label.calculation)
+        assert calculation is not None  # that kind is of what is added up alone
         held = self._held(row)
         asked = recount.sizes(self._pin, label.column or "", self._condition, held)
         found = self.ask(asked)
         if found is None or isinstance(found, Code):
             return found or Code.BOUND_UNKNOWN
-        calculation = cast(Literal["SUM", "AVG"], label.calculation)
         count, size = found[0].text or "0", found[1].text or "nan"
         return bound.of_floats(calculation, value, int(count), size)
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import get_args
 
 from eligibility.explaining.layout import Layout, Span, Token, name_of, split, unaliased
 from eligibility.explaining.marks import Place, Probe, conditions, places
 from eligibility.explaining.respelling import respelled
 from eligibility.reasons import Reason
 from eligibility.sql.schema import Schema, Table, TablePath, casefold
+from eligibility.sql.shape import Calculation
 from eligibility.sql.verdicts import Verdicts
 
 
@@ -148,7 +150,7 @@ def _aggregate(case: Case) -> Iterator[Proposal]:
     if "." in (token.text for token in tokens[: called[0] if called else 0]):
         word = name_of(tokens[called[0] - 1]).upper()
     name = words.get(word, word)
-    if name not in ("SUM", "AVG", "MIN", "MAX", "COUNT") or not called:
+    if name not in get_args(Calculation) or not called:
         return
     found = case.verdicts.outputs[case.position or 0].reasons[0]
     for column in _columns_in(case, tokens[called[0] :]):

@@ -15,7 +15,9 @@ Invariants
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Literal, assert_never
+from typing import assert_never
+
+from eligibility.sql.shape import Added
 
 _UNIT = Fraction(1, 2**53)
 # Half of the distance between two of the smallest doubles: what a division may lose down there.
@@ -29,9 +31,7 @@ COUNT_MAX = 2**52
 STABLE = Fraction(1, 10**6)
 
 
-def of_floats(
-    calculation: Literal["SUM", "AVG"], value: str, count: int, magnitudes: str
-) -> str | None:
+def of_floats(calculation: Added, value: str, count: int, magnitudes: str) -> str | None:
     """Bound a SUM or AVG of floats.
 
     Args:

@@ -21,6 +21,7 @@ from eligibility.reasons import Reason
 from eligibility.wire.model import COUNT_MAX, Model
 
 Calculation = Literal["SUM", "AVG", "MIN", "MAX", "COUNT"]
+Added = Literal["SUM", "AVG"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 FLIPPED: dict[Operator, Operator] = {
     "=": "=",
@@ -41,6 +42,17 @@ def nature(calculation: Calculation) -> Literal["added", "picked", "counted"]:
             return "picked"
         case "COUNT":
             return "counted"
+        case _:
+            assert_never(calculation)
+
+
+def added(calculation: Calculation | None) -> Added | None:
+    """Give a calculation that adds up its values; None for another one, and for a stored value."""
+    match calculation:
+        case "SUM" | "AVG":
+            return calculation
+        case "MIN" | "MAX" | "COUNT" | None:
+            return None
         case _:
             assert_never(calculation)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TableSource,
         TableSource1,
         TextColumn,
+        TypedDialect,
     )
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
@@ -179,8 +180,16 @@ def column_notes(dialect: "Dialect | None") -> dict[str, str]:
     """
     if dialect is None:
         return {}
-    if dialect.kind != "typed":
-        return _of_texts(dialect.columns)
+    match dialect.kind:
+        case "delimited" | "json":
+            return _of_texts(dialect.columns)
+        case "typed":
+            return _of_types(dialect)
+        case _:
+            assert_never(dialect)
+
+
+def _of_types(dialect: "TypedDialect") -> dict[str, str]:
     notes = {column.name: f"from {column.source_type}" for column in dialect.columns}
     notes |= _of_texts(dialect.texts)
     for column in dialect.partitions:

@@ -8,7 +8,7 @@ Invariants
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -447,10 +447,15 @@ def reach(observation: Observation, release: Release, verdicts: Verdicts) -> str
     rows = "1 row" if count == 1 else f"{count} rows"
     if _first_is_too_long(observation):
         return "There are rows, but none is shown: the first one is over the limit of 64 KiB."
-    if observation.truncated == "bytes":
-        return f"The first {rows} of a longer result: the next one is over the limit of 64 KiB."
-    if observation.truncated == "rows":
-        return f"The first {rows} of a longer result."
+    match observation.truncated:
+        case "bytes":
+            return f"The first {rows} of a longer result: the next one is over the limit of 64 KiB."
+        case "rows":
+            return f"The first {rows} of a longer result."
+        case None:
+            pass
+        case other:
+            assert_never(other)
     if release.complete.table:
         return f"{rows.capitalize()}: the whole result, and the whole table."
     why = ", ".join(_chosen(verdicts))

@@ -50,6 +50,7 @@ from eligibility.sql.shape import (
     Truth,
     Unstatable,
     Value,
+    added,
     conjoin,
     measure,
 )
@@ -496,7 +497,7 @@ def _aggregate(expression: Node, columns: list[_Column]) -> Aggregate | Other:
         return Other(reason=Reason.AGGREGATE_ARGUMENT)
     column, becomes = argument
     if becomes != column.type and not (
-        calculation in ("SUM", "AVG")
+        added(calculation) is not None
         and (_widens(column.type, becomes) or (column.type, becomes) == ("FLOAT", "DOUBLE"))
     ):
         return Other(reason=Reason.AGGREGATE_TYPE)

@@ -1,6 +1,7 @@
 """What a file really is, told by its first bytes, where its name says something else (specification 4)."""
 
 from pathlib import Path
+from typing import assert_never
 
 from eligibility.sql.manifest import Format
 from preview.errors import SourceError
@@ -22,7 +23,6 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "packed by gzip", "name it {name}.gz"),
     (b"(\xb5/\xfd", "packed by zstd", "name it {name}.zst"),
 )
-_ITS_OWN: dict[Format, bytes] = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _PAGES = (b"<!doctype html", b"<html")
 
 
@@ -40,7 +40,7 @@ def check_content(path: Path, kind: Format, *, is_given: bool) -> None:
     """
     with reading(path.name), path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    own = _ITS_OWN.get(kind)
+    own = _its_own(kind)
     if path.suffix.lower() in COMPRESSED or (own is not None and head.startswith(own)):
         return
     found = _found(head)
@@ -55,6 +55,21 @@ def check_content(path: Path, kind: Format, *, is_given: bool) -> None:
         raise SourceError(f"{path.name}: it is {what}, and not what its name says; {cure}")
     if kind == "parquet":
         raise SourceError(f"{path.name}: it is no Parquet file; say what it is, as in --format csv")
+
+
+def _its_own(kind: Format) -> bytes | None:
+    """Give how every file of a kind begins; None where such files begin in many ways."""
+    match kind:
+        case "parquet":
+            return b"PAR1"
+        case "arrow":
+            return b"ARROW1"
+        case "csv" | "json":
+            return None
+        case "arrow-table" | "duckdb" | "sqlite" | "postgresql" | "delta" | "iceberg" | "prepared":
+            return None  # no file is read as one of those
+        case _:
+            assert_never(kind)
 
 
 def _found(head: bytes) -> tuple[str, str, bool] | None:

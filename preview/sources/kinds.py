@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from eligibility.sql.manifest import TypedDialect
+from preview.sources.options import uses
 from preview.sources.partitions import doubts_of, partitions_of
 from preview.sources.readable import Readable, Reading, Told, check_names, columns_of
 from preview.sources.source import Source
@@ -27,7 +28,7 @@ def readable(source: Source, reading: Reading) -> Iterator[Readable]:
         SourceError: it cannot be read, or cannot be kept as it is.
         duckdb.Error: the engine could not read it.
     """
-    if source.format not in ("csv", "json", "parquet", "arrow"):
+    if not uses(source.format, "partitions"):
         with _of_kind(source, reading) as rows:
             yield rows
         return

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from eligibility.sql.manifest import Format
 from eligibility.wire.model import COUNT_MAX, Model
 
 # How a source is read without an option; `--format` takes these.
@@ -16,8 +17,8 @@ Marks = tuple[tuple[str | None, str], ...]
 _OF_FILES = frozenset({"format", "partitions"})
 _BY_COLUMN = frozenset({"decimal", "thousands", "trim", "date_format", "types"})
 _OF_NAMES = frozenset({"name", "names"})
-# What has no entry takes none.
-_USED: dict[str, frozenset[str]] = {
+# Every kind of source has an entry; a test walks them.
+_USED: dict[Format, frozenset[str]] = {
     "csv": _OF_FILES
     | _BY_COLUMN
     | _OF_NAMES
@@ -25,8 +26,13 @@ _USED: dict[str, frozenset[str]] = {
     "json": _OF_FILES | _BY_COLUMN | _OF_NAMES | {"encoding", "records"},
     "parquet": _OF_FILES,
     "arrow": _OF_FILES,
+    "arrow-table": frozenset(),
+    "duckdb": frozenset(),
     "sqlite": _BY_COLUMN,
     "postgresql": frozenset({"types"}),
+    "delta": frozenset(),
+    "iceberg": frozenset(),
+    "prepared": frozenset(),
 }
 
 
@@ -147,7 +153,7 @@ def _marks(given: str | Mapping[str, str] | None) -> Marks:
     return ((None, given),) if isinstance(given, str) else tuple((given or {}).items())
 
 
-def of_no_use(tables: Iterable[tuple[str, ReadOptions]]) -> tuple[int, str] | None:
+def of_no_use(tables: Iterable[tuple[Format, ReadOptions]]) -> tuple[int, str] | None:
     """Find an option that no table for which it is given has a use for.
 
     Args:
@@ -157,7 +163,7 @@ def of_no_use(tables: Iterable[tuple[str, ReadOptions]]) -> tuple[int, str] | No
         The position of the first such table, and the option; None where there is none.
     """
     listed = list(tables)
-    used = {name for kind, options in listed for name in options.given() if _uses(kind, name)}
+    used = {name for kind, options in listed for name in options.given() if uses(kind, name)}
     for place, (_, options) in enumerate(listed):
         for name, flag in options.given().items():
             if name not in used:
@@ -165,5 +171,11 @@ def of_no_use(tables: Iterable[tuple[str, ReadOptions]]) -> tuple[int, str] | No
     return None
 
 
-def _uses(kind: str, option: str) -> bool:
-    return option in _USED.get(kind, ())
+def uses(kind: Format, option: str) -> bool:
+    """Say whether a kind of source has a use for an option.
+
+    Args:
+        kind: of the source.
+        option: the name of an attribute of `ReadOptions`.
+    """
+    return option in _USED[kind]

@@ -19,7 +19,7 @@ from eligibility.sql.manifest import Format
 from preview.errors import SourceError
 from preview.sources.contents import check_content
 from preview.sources.files import COMPRESSED, reading, zip_member
-from preview.sources.options import ReadOptions
+from preview.sources.options import ReadOptions, uses
 
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -106,7 +106,7 @@ def resolve(given: Any, options: ReadOptions) -> Source:
         source = _resolve_path(os.fspath(given), options)
     else:
         raise SourceError("a source is a path or a pyarrow.Table")
-    if options.types and source.format not in ("csv", "json", "sqlite", "postgresql"):
+    if options.types and not uses(source.format, "types"):
         raise SourceError(f"{source.shown}: it has types of its own, so no types can be given")
     return source
 

@@ -432,7 +432,7 @@ class Writer:
         return f"({column})" if self._in(25) else column
 
     def _call(self) -> str:
-        call = CALLS[self._below(5)]
+        call = CALLS[self._below(len(CALLS))]
         if call == "COUNT" and self._in(2):
             return "COUNT ( * )" if self._in(6) else "COUNT(*)"
         numbers = (*INTEGERS, "DECIMAL", *FLOATS)
