@@ -28,13 +28,13 @@ from eligibility.sql.recount import counted
 from eligibility.sql.shape import FLIPPED, Calculation, Operator, Predicate
 from preview.audit import audit
 from preview.duckdb import plan as engine_reading
-from preview.sources.options import _USED
+from preview.sources.options import _USED, GivenFormat
 from tests.corpus import ROOT, TABLES, cases
 from tests.engine import Engine
 from tests.oracle import Promise, _check_calculation, _truth
-from tools import forgeries
+from tools import forgeries, pages
 from tools.soundness import generator, third_reader
-from tools.soundness.judges import _holds
+from tools.soundness.judges import Judge, Untrue, _holds, _Line
 from tools.soundness.tables import Column, Data
 
 CALCULATIONS = get_args(Calculation)
@@ -80,9 +80,14 @@ def test_every_calculation_is_searched_for_what_is_untrue():
 
 
 @pytest.mark.parametrize("calculation", CALCULATIONS)
-def test_a_calculation_is_recomputed_by_the_oracle(calculation):
+def test_a_calculation_is_recomputed_by_the_oracle_and_by_the_judge(calculation):
     """Of one value, each of them is that value, or the number of values."""
+    table = Data(("main", "t"), (Column("n", "INTEGER", ("1",)),))
+    judge, label = Judge((table,), tainted=False), {"calculation": calculation, "column": "n"}
+    assert _Line(f"{calculation}(t.n) = 1", judge).fact().calculation == calculation
     for value, is_true in (("1", True), ("2", False)):
+        with nullcontext() if is_true else pytest.raises(Untrue):
+            judge._agrees(label, table, [0], value, calculation != "AVG")
         promise = Promise(("main", "t"), "n", calculation, value, calculation != "AVG", (), None)
         with nullcontext() if is_true else pytest.raises(AssertionError):
             _check_calculation(promise, ["1"], "INTEGER")
@@ -280,6 +285,9 @@ def test_a_kind_of_source_is_pinned_recorded_and_written_down(kind, tmp_path):
 
 def test_every_kind_of_source_says_which_options_it_uses():
     assert set(_USED) == set(get_args(Format))
+    # Files alone have a format that can be given; tabs are one way to delimit.
+    files = {kind for kind, options in _USED.items() if "format" in options}
+    assert files == set(get_args(GivenFormat)) - {"tsv"}
     kinds = {
         kind
         for member in get_args(get_args(Origin)[0])
@@ -325,3 +333,14 @@ def test_a_kind_of_entry_is_appended_shown_exported_and_written_down(kind, tmp_p
     )
     assert json.loads(shown.stdout)["entry"]["kind"] == kind
     assert kind in (ROOT.parent / "docs" / "ledger.md").read_text()
+
+
+# --- verbs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", pages.verbs())
+def test_a_verb_gives_a_document_and_is_written_down(verb):
+    page = "ledger.md" if verb.startswith("ledger ") else "specification.md"
+    spelled = verb if verb.startswith("ledger ") else f"`{verb} "
+    assert spelled in (ROOT.parent / "docs" / page).read_text()
+    assert verb == "ledger" or "--json" in pages.help_of(verb)

@@ -172,6 +172,8 @@ class Judge:
             if not exact or value_of(column.base, text) != best:
                 raise Untrue(f"it is {best}")
             return
+        if calculation not in ("SUM", "AVG"):
+            raise Untrue(f"nothing recomputes {calculation}")
         self._sum_agrees(
             calculation, column, [v for v in stored if not isinstance(v, str)], text, exact
         )
