@@ -460,8 +460,10 @@ def _outcome(session: Session, verb: bytes, statement: str, pins: tuple[Pin, ...
             return session.read(statement, pins)
         case b"c":
             return session.capture(statement, pins)
-        case _:
+        case b"b":
             return session.measure(statement)
+        case _:
+            return Failed(error_class="UnknownRequest")
 
 
 def _limit(kind: int, most: int) -> None:
