@@ -75,6 +75,6 @@ def read_claims(given: object) -> tuple[Claim, ...] | EvidenceError:
         The claims, or where they are malformed.
     """
     if (type(given) is list or type(given) is tuple) and len(given) <= CLAIMS_MAX:
-        if received.are_as_read(given, Claim) and received.texts_of(given) <= _CLAIMS_TEXT_MAX:
+        if received.are_as_read(given, Claim, _CLAIMS_TEXT_MAX):
             return tuple(given)
     return received.read_in_full(_CLAIMS, given, member=Claim)

@@ -55,6 +55,7 @@ CELL_CHARACTERS_MAX = 512
 _NUMBERS = frozenset({"integer", "decimal", "float"})
 _INFINITY = frozenset({"infinity", "-infinity"})
 
+_FACT_FIELDS = set(Fact.model_fields)
 _WITHHELD = TypeAdapter(tuple[Withheld, ...])
 
 Origin = Literal["verified", "unverified"]
@@ -334,13 +335,16 @@ def _wanted(observation: Observation, claims: object) -> Iterable[tuple[int, int
         return _Fault(Reason.CLAIMS_MALFORMED, made.pointer)
     if not made:
         return _Fault(Reason.NO_CLAIMS, None)
+    cells, places = observation.rows, set[int]()
     for at, claim in enumerate(made):
-        if not (0 <= claim.row < rows and 0 <= claim.column < columns):
+        row, column, kind, text = claim.row, claim.column, claim.type, claim.text
+        if not (0 <= row < rows and 0 <= column < columns):
             return _Fault(Reason.CLAIM_UNKNOWN, f"/{at}")
-        cell = observation.rows[claim.row][claim.column]
-        if claim.type not in (None, cell.type) or claim.text not in (None, cell.text):
+        cell = cells[row][column]
+        if (kind is not None and kind != cell.type) or (text is not None and text != cell.text):
             return _Fault(Reason.CLAIM_DIFFERS, f"/{at}")
-    return sorted({(claim.row, claim.column) for claim in made})
+        places.add(row * columns + column)
+    return [divmod(place, columns) for place in sorted(places)]
 
 
 # --- cells --------------------------------------------------------------------------------------
@@ -477,7 +481,7 @@ class _Releasing:
         # Label, filter and selection are models of the verdicts, cells and hashes were read, the
         # line was written, row and column were counted here: to validate them again would take
         # half of the time of a release.
-        return trusted(Fact, fields)
+        return trusted(Fact, fields, _FACT_FIELDS)
 
     def _bound(self, row: int, column: int, output: _Output, cell: Cell) -> str | None:
         """Give the bound of a value that is not exact; None where it has none that will do (F6)."""

@@ -41,19 +41,20 @@ Trusted = TypeVar("Trusted", bound=Model)
 _set = object.__setattr__  # a model is frozen only after it was made
 
 
-def trusted(kind: type[Trusted], fields: dict[str, Any]) -> Trusted:
+def trusted(kind: type[Trusted], fields: dict[str, Any], names: set[str]) -> Trusted:
     """Make a model of values whose form is certain, without validating them again (E3).
 
     Args:
         kind: a boundary model without private attributes.
         fields: every field of it by name, in order; kept, not copied.
+        names: of all these fields; kept, and never changed.
 
     Returns:
         What `kind(**fields)` gives where each value is already of its field's type.
     """
     made = kind.__new__(kind)
     _set(made, "__dict__", fields)
-    _set(made, "__pydantic_fields_set__", set(fields))
+    _set(made, "__pydantic_fields_set__", names)
     _set(made, "__pydantic_extra__", None)
     _set(made, "__pydantic_private__", None)
     return made

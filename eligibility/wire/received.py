@@ -9,9 +9,8 @@ Invariants
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
 from operator import attrgetter
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -88,12 +87,15 @@ def is_as_written(adapter: TypeAdapter[Parsed], given: object, ours: Parsed) -> 
     return type(given) is bytes and given == written and len(written) <= JSON_BYTES_MAX
 
 
-def are_as_read(models: Sequence[object], kind: type[Model]) -> bool:
+def are_as_read(
+    models: Sequence[object], kind: type[Model], characters_max: int | None = None
+) -> bool:
     """Say whether models are in all they hold what reading gives, whoever made them (I1).
 
     Args:
         models: anything.
         kind: the class that each has to have; its fields are plain texts and whole numbers.
+        characters_max: how many characters all texts may have together; None for any number.
 
     Returns:
         True where reading each of them back would make the very same; false is no answer (I2).
@@ -101,34 +103,35 @@ def are_as_read(models: Sequence[object], kind: type[Model]) -> bool:
     if {*map(type, models)} - {kind}:
         return False
     names, required, forms = _form(kind)
+    characters = 0
     try:
         held = list(map(vars, models))
         if {*map(type, held)} - {dict} or {*map(len, held)} - {len(names)}:
             return False
         for name, allowed, of_types in forms:
             values = [fields[name] for fields in held]
-            if {*map(type, values)} - {str, int, NoneType} or not _can_be_written(values):
+            kinds = {*map(type, values)}
+            if kinds - {str, int, NoneType} or not allowed.issuperset(
+                kinds if of_types else values
+            ):
                 return False
-            if not allowed.issuperset(map(type, values) if of_types else values):
+            if str in kinds:
+                text = "".join([value for value in values if type(value) is str])
+                text.encode()  # JSON holds no half of a character
+                characters += len(text)
+            if int in kinds and not _are_within(values):
                 return False
+        if characters_max is not None and characters > characters_max:
+            return False
         return _is_whole(list(map(_STATE, models)), names, required)
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, UnicodeEncodeError):
         return False
 
 
-def texts_of(models: Iterable[Model]) -> int:
-    """Count the characters of all texts that flat models hold."""
-    values = chain.from_iterable([vars(model).values() for model in models])
-    return sum([len(value) for value in values if type(value) is str])
-
-
-def _can_be_written(values: list[Any]) -> bool:
-    """Say whether JSON can hold plain values: no half of a character, no number beyond 2**53."""
-    try:
-        "".join([value for value in values if type(value) is str]).encode()
-    except UnicodeEncodeError:
-        return False
-    return all(-COUNT_MAX <= value <= COUNT_MAX for value in values if type(value) is int)
+def _are_within(values: list[Any]) -> bool:
+    """Say whether JSON can hold all whole numbers among some values."""
+    numbers = [value for value in values if type(value) is int]
+    return min(numbers) >= -COUNT_MAX and max(numbers) <= COUNT_MAX
 
 
 def _is_whole(states: list[Any], names: set[str], required: set[str]) -> bool:
