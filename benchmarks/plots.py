@@ -12,12 +12,14 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from benchmarks.timing import Result, Row
 
-WIDTH_IN, BAR_IN = 7.6, 0.26
+WIDTH_IN, BAR_IN, LINE_IN = 7.6, 0.26, 0.16
 LABEL_MAX = 44  # characters that fit left of the bars
 WIDE = 12  # times as much as the least: then the scale is one of powers of ten
+CLOSE = 1000  # times as much as the least: up to there, labels at 2 and 5 find room too
 GOOD, BAD, PLAIN = "#0072b2", "#d55e00", "#6b7280"
 INK, SOFT, GRID = "#1f2937", "#4b5563", "#e5e7eb"
 STYLE: Any = {
@@ -26,6 +28,7 @@ STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Helvetica", "Arial", "DejaVu Sans"],
     "font.size": 9,
+    "figure.labelsize": 9,
     "axes.edgecolor": GRID,
     "axes.grid.axis": "x",
     "grid.color": GRID,
@@ -124,7 +127,10 @@ def _bars(title: str, bars: Sequence[Bar], bar: float | None, said: str) -> str:
             axes.axvline(bar, color=INK, lw=1.2, ls="--", zorder=4)
             top = axes.get_xaxis_transform()
             axes.text(bar, 1.02, said, transform=top, ha="center", fontweight="bold")
-        axes.set_xlabel(_key(bars, powers=powers), color=SOFT, loc="left")
+        key = _key(bars, powers=powers)
+        if key:  # under the whole picture: beside long labels there is no room for it
+            figure.set_figheight(figure.get_figheight() + LINE_IN * key.count("\n"))
+            figure.supxlabel(key, x=0.01, ha="left", color=SOFT)
         told = "; ".join(f"{one.label} {one.said}" for one in bars)
         return _svg(figure, f"{title}. {said}. {told}.")
 
@@ -136,6 +142,9 @@ def _scaled(axes: Axes, values: Sequence[float], bar: float | None) -> bool:
     powers = most > WIDE * least
     if powers:
         axes.set_xscale("log")
+        subs = (1.0, 2.0, 5.0) if most < CLOSE * least else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(subs=subs))
+        axes.xaxis.set_minor_locator(NullLocator())  # its labels would run into each other
         axes.set_xlim(least * 0.7, most * 1.2)
     else:
         axes.set_xlim(0, most * 1.05)
@@ -154,9 +163,8 @@ def _key(bars: Sequence[Bar], *, powers: bool) -> str:
         said.append("Blue holds the bar, orange misses it.")
     if any(each.high > each.low for each in bars):
         said.append("Thin line: the middle half of single ratios.")
-    if powers:
-        said.append("The scale is one of powers of ten.")
-    return " ".join(said)
+    scale = "The scale is one of powers of ten." if powers else ""
+    return "\n".join(filter(None, (" ".join(said), scale)))
 
 
 def _svg(figure: Figure, told: str) -> str:

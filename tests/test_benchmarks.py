@@ -4,7 +4,8 @@ import ast
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
@@ -107,6 +108,37 @@ def test_a_script_that_fails_leaves_word_of_it(tmp_path, monkeypatch, capfd):
 
 
 # --- plots --------------------------------------------------------------------------------------
+
+
+def test_no_text_leaves_its_picture_and_no_ticks_run_into_each_other(monkeypatch):
+    drawn: list[Any] = []
+    svg = plots._svg
+
+    def kept(figure: Any, told: str) -> str:
+        drawn.append(figure)
+        return svg(figure, told)
+
+    monkeypatch.setattr(plots, "_svg", kept)
+    page.files(page.reports())
+    plots.rows(result())
+    for most in (13, 999, 1001, 90_000):  # times as much as the least
+        rows = tuple(Row(name, n, 1, n, n, n, n, 3) for name, n in (("one", 1), ("two", most)))
+        plots.rows(result(bar=None, rows=rows))
+    assert len(drawn) > 5
+    for figure in drawn:
+        figure.draw_without_rendering()
+        # Among the inches of the picture, but for what an edge is blurred by.
+        outside = figure.get_tightbbox()
+        assert min(outside.x0, outside.y0) > -0.02
+        assert outside.x1 < figure.get_figwidth() + 0.02
+        assert outside.y1 < figure.get_figheight() + 0.02
+        (axes,) = figure.axes
+        low, high = axes.get_xlim()
+        ticks = [*axes.xaxis.get_major_ticks(), *axes.xaxis.get_minor_ticks()]
+        shown = [one for one in ticks if low <= one.get_loc() <= high and one.label1.get_text()]
+        places = sorted((one.label1.get_window_extent() for one in shown), key=lambda at: at.x0)
+        assert len(places) > 1
+        assert all(one.x1 < after.x0 for one, after in pairwise(places))
 
 
 def test_plots_are_xml_say_what_they_show_and_are_the_same_each_time():
