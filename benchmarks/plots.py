@@ -26,7 +26,7 @@ STYLE: Any = {
     "svg.fonttype": "none",  # letters stay letters: they can be sought and read aloud
     "svg.hashsalt": "eligibility",
     "font.family": "sans-serif",
-    "font.sans-serif": ["Helvetica", "Arial", "DejaVu Sans"],
+    "font.sans-serif": ["DejaVu Sans"],  # it comes with the library: the same layout everywhere
     "font.size": 9,
     "figure.labelsize": 9,
     "axes.edgecolor": GRID,
